@@ -1,0 +1,424 @@
+"""Facts and rules into findings; findings that one cause explains are folded under it.
+
+A pure function of its arguments. Called by the command line with the facts of a live machine or of files, and by
+cases.py with the facts of a rule's case. What the findings add up to is score.py's business.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace as replace_struct
+
+from boardops.compare import (
+    AllOf,
+    AnyOf,
+    Comparison,
+    Condition,
+    Limit,
+    Test,
+    holds,
+    reference_of,
+    resolve,
+    words,
+)
+from boardops.facts import Board, Facts, Host, Missing, Value, board_key, known, value_of
+from boardops.quantities import show
+from boardops.rules import Rule, RuleSet, Waiver, Words
+
+Verdict = Literal["pass", "warn", "fail", "unknown", "skipped", "waived"]
+FOLDABLE = ("warn", "fail", "unknown")
+
+
+class RemedyText(Struct, frozen=True):
+    """What to do, in one language."""
+
+    action: str
+    text: str
+    steps: tuple[str, ...] = ()
+
+
+class SourceText(Struct, frozen=True):
+    """Where a limit comes from."""
+
+    text: str
+    confidence: str
+
+
+class Waived(Struct, frozen=True):
+    """The waiver that stands over a finding, and what the finding was without it."""
+
+    verdict: Verdict
+    reason: str
+    owner: str
+    ticket: str
+    until: str
+
+
+class Finding(Struct, frozen=True):
+    """What one rule says of one board or of the host."""
+
+    rule: str
+    title: str
+    verdict: Verdict
+    note: str | None
+    expected: str
+    found: str
+    reason: str
+    evidence: tuple[str, ...]
+    severity: str
+    weight: float
+    required: bool
+    """An unknown here makes the readiness unknown. False for a rule whose source was not read on purpose."""
+    caused_by: str | None
+    """The rule whose finding explains this one."""
+    remedy: RemedyText
+    source: SourceText
+    fact: str
+    missing: str | None = None
+    """In which way the fact is missing, where it is."""
+    cap: float | None = None
+    """The rule's own cap of the score, where it has one."""
+    vendor: str | None = None
+    """For a host's finding: the vendor whose boards it concerns; none concerns all."""
+    waived: Waived | None = None
+
+
+class Findings(Struct, frozen=True):
+    """The findings of the host and of each board, boards in the order of the facts."""
+
+    host: tuple[Finding, ...]
+    boards: tuple[tuple[Finding, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The bare judgement of one rule on one set of facts."""
+
+    verdict: Verdict
+    found: str
+    expected: str
+    reason: str
+    """For anything but a pass; for a pass with `noted`, what is worth a remark."""
+    noted: bool = False
+    missing: Missing | None = None
+
+
+Lookup = Callable[[str], Value]
+
+
+def judge(
+    rule: Rule, lookup: Lookup, peers: tuple[float, ...] = (), baseline: Value | None = None, language: str = "en"
+) -> Judged:
+    """What `rule` says of the facts that `lookup` gives by full dotted name.
+
+    `peers` are the values of the rule's fact on the other boards of the same model; `baseline` is its value in the
+    last good run of the same board.
+    """
+    if rule.off is not None:
+        return Judged("skipped", "", "", f"switched off: {rule.off}")
+    if rule.when is not None:
+        outcome = _applies(rule.when, lookup)
+        if isinstance(outcome, Missing):
+            return _of_missing(rule, outcome, "", "")
+        if outcome:
+            return Judged("skipped", "", "", outcome)
+    fact = known()[rule.fact]
+    found = lookup(rule.fact)
+    limits = _limits(rule.expect, lookup, peers, baseline)
+    expected = words(rule.expect, tuple(limit for limit, _ in limits), fact)
+    if isinstance(found, Missing):
+        return _of_missing(rule, found, "", expected)
+    shown = show(found, fact.unit)
+    warn_limits = _limits(rule.warn, lookup, peers, baseline)
+    for limit, reference in (*limits, *warn_limits):
+        for value in (limit, reference):
+            if isinstance(value, Missing):
+                return _of_missing(rule, value, shown, expected)
+    if not all(_holds(c, found, limit, ref, rule) for c, (limit, ref) in zip(rule.expect, limits, strict=True)):
+        reason = _say(rule, lookup, shown, expected, language)
+        if rule.severity == "note":
+            return Judged("pass", shown, expected, reason, noted=True)
+        return Judged("fail" if rule.severity == "fail" else "warn", shown, expected, reason)
+    if rule.warn and all(
+        _holds(c, found, limit, ref, rule) for c, (limit, ref) in zip(rule.warn, warn_limits, strict=True)
+    ):
+        near = words(rule.warn, tuple(limit for limit, _ in warn_limits), fact)
+        expected = f"{expected}, not {near}"
+        return Judged("warn", shown, expected, _say(rule, lookup, shown, expected, language))
+    return Judged("pass", shown, expected, "")
+
+
+Resolved = tuple[Limit | Missing, float | Missing | None]
+
+
+def _limits(
+    comparisons: tuple[Comparison, ...], lookup: Lookup, peers: tuple[float, ...], baseline: Value | None
+) -> tuple[Resolved, ...]:
+    return tuple(
+        (
+            resolve(comparison.limit, lookup),
+            reference_of(comparison.op, peers, baseline) if comparison.op.startswith("near_") else None,
+        )
+        for comparison in comparisons
+    )
+
+
+def _holds(
+    comparison: Comparison, found: Value, limit: Limit | Missing, reference: float | Missing | None, rule: Rule
+) -> bool:
+    assert not isinstance(limit, Missing) and not isinstance(reference, Missing)
+    return holds(comparison.op, found, limit, known()[rule.fact], reference)
+
+
+def _of_missing(rule: Rule, missing: Missing, found: str, expected: str) -> Judged:
+    reason = f"{missing.kind}: {missing.why}"
+    if missing.kind == "not-supported":
+        return Judged("skipped", found, expected, missing.why, missing=missing)
+    verdict: Verdict = "unknown"
+    # A source that was left out on purpose is no sign of anything; the rule's own word counts where we did look.
+    if missing.kind != "not-collected" and rule.if_missing != "unknown":
+        verdict = rule.if_missing  # type: ignore[assignment]
+    if missing.kind == "not-collected" and rule.if_missing == "skipped":
+        verdict = "skipped"
+    return Judged(verdict, found, expected, reason, missing=missing)
+
+
+def _applies(condition: Condition, lookup: Lookup) -> str | Missing:
+    """An empty text where the condition holds, else why not, or the Missing that keeps us from knowing."""
+    if isinstance(condition, AllOf):
+        return _all_hold(condition, lookup)
+    outcomes = [_all_hold(part, lookup) for part in condition.parts]
+    if "" in outcomes:
+        return ""
+    missing = [outcome for outcome in outcomes if isinstance(outcome, Missing)]
+    unseen = [outcome for outcome in missing if outcome.kind != "not-supported"]
+    if unseen:
+        return unseen[0]
+    reasons = [outcome if isinstance(outcome, str) else outcome.why for outcome in outcomes]
+    return "; ".join(reasons)
+
+
+def _all_hold(condition: AllOf, lookup: Lookup) -> str | Missing:
+    missing: Missing | None = None
+    for test in condition.tests:
+        outcome = _test(test, lookup)
+        if isinstance(outcome, str) and outcome:
+            return outcome
+        if isinstance(outcome, Missing) and (missing is None or missing.kind == "not-supported"):
+            missing = outcome
+    return missing if missing is not None else ""
+
+
+def _test(test: Test, lookup: Lookup) -> str | Missing:
+    found = lookup(test.fact)
+    if isinstance(found, Missing):
+        return found
+    fact = known()[test.fact]
+    limits = tuple(resolve(comparison.limit, lookup) for comparison in test.comparisons)
+    for comparison, limit in zip(test.comparisons, limits, strict=True):
+        if isinstance(limit, Missing):
+            return limit
+        if not holds(comparison.op, found, limit, fact):
+            name = label(test.fact)
+            return f"applies where {name} is {words(test.comparisons, limits, fact)}; it is {show(found, fact.unit)}"
+    return ""
+
+
+def label(fact: str) -> str:
+    """A fact's name for a sentence: `board.pcie.link_width_lanes` reads `pcie link width`."""
+    parts = fact.split(".")[1:]
+    unit = known()[fact].unit
+    if unit and parts[-1].endswith(f"_{unit}"):
+        parts[-1] = parts[-1][: -len(unit) - 1]
+    return " ".join(parts).replace("_", " ")
+
+
+def _say(rule: Rule, lookup: Lookup, found: str, expected: str, language: str) -> str:
+    template = in_language(rule.say, language) if rule.say else "{fact} is {found}, expected {expected}"
+    values = {"found": found, "expected": expected, "fact": label(rule.fact), "why": ""}
+    for name in ("model", "pci_address"):
+        value = lookup(f"board.{name}") if rule.subject == "board" else ""
+        values["board" if name == "pci_address" else name] = "" if isinstance(value, Missing) else str(value)
+    # Only the known names are replaced, and what is put in is never looked at again.
+    return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), template)
+
+
+def in_language(texts: Words, language: str) -> str:
+    """The text in a language, or in English where there is none."""
+    return texts.get(language, texts["en"])
+
+
+def evaluate(
+    facts: Facts,
+    rules: RuleSet,
+    at: datetime.datetime,
+    left_out: Mapping[str, str] | None = None,
+    baselines: Mapping[str, Mapping[str, Value]] | None = None,
+    language: str = "en",
+) -> Findings:
+    """The findings of all rules on all facts.
+
+    `at` is the time that counts for waivers. `left_out` maps rules that were left out to the reason. `baselines` maps a
+    board's key, or `host`, to the facts (full dotted names) of its last good run.
+    """
+    out = left_out or {}
+    base = baselines or {}
+    host_lookup = _lookup(facts.host, None)
+
+    def find(rule: Rule, key: str, lookup: Lookup, peers: tuple[float, ...]) -> Finding:
+        if rule.id in out:
+            missing = Missing("not-collected", out[rule.id])
+            judged = Judged("unknown", "", "", f"left out: {out[rule.id]}", missing=missing)
+        else:
+            judged = judge(rule, lookup, peers, base.get(key, {}).get(rule.fact), language)
+        return _finding(rule, judged, facts.evidence_of(key, _names(rule)), language)
+
+    host = tuple(find(rule, "host", host_lookup, ()) for rule in rules.rules if rule.subject == "host")
+    boards = []
+    for board in facts.boards:
+        lookup = _lookup(facts.host, board)
+        boards.append(
+            tuple(
+                find(rule, board_key(board), lookup, _peers(rule, board, facts.boards))
+                for rule in rules.rules
+                if rule.subject == "board"
+            )
+        )
+    by_id = {rule.id: rule for rule in rules.rules}
+    folded_host = _fold(host, {}, by_id)
+    at_host = {finding.rule: finding for finding in folded_host}
+    hostname = facts.host.hostname if isinstance(facts.host.hostname, str) else ""
+    waive = _waiver_of(rules.waivers, at.date(), hostname)
+    return Findings(
+        (*(waive(finding, "") for finding in folded_host), *_expired(rules.waivers, at.date(), hostname)),
+        tuple(
+            tuple(waive(finding, board_key(board)) for finding in _fold(findings, at_host, by_id))
+            for board, findings in zip(facts.boards, boards, strict=True)
+        ),
+    )
+
+
+def _lookup(host: Host, board: Board | None) -> Lookup:
+    def lookup(name: str) -> Value:
+        first, _, rest = name.partition(".")
+        subject: Struct | None = host if first == "host" else board
+        assert subject is not None, name
+        return value_of(subject, rest)
+
+    return lookup
+
+
+def _peers(rule: Rule, board: Board, boards: tuple[Board, ...]) -> tuple[float, ...]:
+    if not any(comparison.op == "near_peers" for comparison in (*rule.expect, *rule.warn)):
+        return ()
+    name = rule.fact.partition(".")[2]
+    values = (value_of(other, name) for other in boards if other is not board and other.model == board.model)
+    return tuple(value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool))
+
+
+def _names(rule: Rule) -> Iterator[str]:
+    yield rule.fact
+    for comparison in (*rule.expect, *rule.warn):
+        yield from comparison.references()
+    parts = rule.when.parts if isinstance(rule.when, AnyOf) else (rule.when,) if rule.when else ()
+    for part in parts:
+        for test in part.tests:
+            yield test.fact
+            for comparison in test.comparisons:
+                yield from comparison.references()
+
+
+def _finding(rule: Rule, judged: Judged, evidence: tuple[str, ...], language: str) -> Finding:
+    kind = judged.missing.kind if judged.missing else None
+    return Finding(
+        rule=rule.id,
+        title=in_language(rule.title, language),
+        verdict=judged.verdict,
+        note=judged.reason if judged.noted else None,
+        expected=judged.expected,
+        found=judged.found,
+        reason="" if judged.noted else judged.reason,
+        evidence=evidence,
+        severity=rule.severity,
+        weight=rule.weight,
+        required=rule.required and kind != "not-collected",
+        caused_by=None,
+        remedy=RemedyText(
+            rule.remedy.action,
+            in_language(rule.remedy.text, language),
+            tuple(in_language(step, language) for step in rule.remedy.steps),
+        ),
+        source=SourceText(rule.source.text, rule.source.confidence),
+        fact=rule.fact,
+        missing=kind,
+        cap=rule.cap,
+        vendor=rule.vendor,
+    )
+
+
+def _fold(
+    findings: tuple[Finding, ...], at_host: Mapping[str, Finding], rules: Mapping[str, Rule]
+) -> tuple[Finding, ...]:
+    """The same findings, each with the cause that explains it, where one of its possible causes was found."""
+    here = {**at_host, **{finding.rule: finding for finding in findings}}
+    lost = next((f.rule for f in findings if f.fact == "board.lost" and f.verdict == "fail"), None)
+
+    def cause(finding: Finding) -> str | None:
+        if finding.verdict not in FOLDABLE:
+            return None
+        for name in rules[finding.rule].caused_by:
+            if name in here and here[name].verdict in FOLDABLE and here[name].missing != "not-collected":
+                return name
+        return lost if finding.missing == "lost" and finding.rule != lost else None
+
+    return tuple(replace_struct(finding, caused_by=cause(finding)) for finding in findings)
+
+
+def _waiver_of(waivers: tuple[Waiver, ...], today: datetime.date, hostname: str) -> Callable[[Finding, str], Finding]:
+    def waive(finding: Finding, board: str) -> Finding:
+        if finding.verdict not in FOLDABLE:
+            return finding
+        for waiver in waivers:
+            if (
+                waiver.rule == finding.rule
+                and waiver.until >= today
+                and fnmatchcase(hostname, waiver.host)
+                and fnmatchcase(board, waiver.board)
+            ):
+                over = Waived(finding.verdict, waiver.reason, waiver.owner, waiver.ticket, waiver.until.isoformat())
+                return replace_struct(finding, verdict="waived", waived=over)
+        return finding
+
+    return waive
+
+
+def _expired(waivers: Iterable[Waiver], today: datetime.date, hostname: str) -> Iterator[Finding]:
+    for waiver in waivers:
+        if waiver.until < today and fnmatchcase(hostname, waiver.host):
+            yield Finding(
+                rule="waiver.expired",
+                title="Waivers are in date",
+                verdict="warn",
+                note=None,
+                expected=f"an end not before {today.isoformat()}",
+                found=waiver.until.isoformat(),
+                reason=f"the waiver of {waiver.rule} by {waiver.owner} ({waiver.place}) ended on {waiver.until}",
+                evidence=(),
+                severity="warn",
+                weight=1,
+                required=False,
+                caused_by=None,
+                remedy=RemedyText("none", "Renew the waiver or remove it."),
+                source=SourceText("an expired waiver no longer counts", "high"),
+                fact="",
+            )
+
+
+__all__ = ["Finding", "Findings", "Judged", "evaluate", "judge", "label"]

@@ -1,0 +1,1 @@
+"""One program per live source. They are started as programs and never imported by the package."""

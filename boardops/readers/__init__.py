@@ -1,0 +1,1 @@
+"""One pure reader per format: text in, facts out."""

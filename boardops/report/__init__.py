@@ -1,0 +1,1 @@
+"""A judged run into HTML, Markdown, text and JSON."""
