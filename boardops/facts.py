@@ -128,6 +128,7 @@ class Pcie(Struct, frozen=True):
     link_generation_max: Annotated[Count, _doc("highest PCIe generation of board and system together")] = NOT_COLLECTED
     device_generation_max: Annotated[Count, _doc("highest PCIe generation of the board alone")] = NOT_COLLECTED
     replay_count: Annotated[Count, _doc("packets sent again since the driver was loaded")] = NOT_COLLECTED
+    host_generation_max: Annotated[Count, _doc("highest PCIe generation of the host")] = NOT_COLLECTED
     port_width_max_lanes: Annotated[Count, _doc("lanes of the narrowest port above the board")] = NOT_COLLECTED
     port_generation_max: Annotated[Count, _doc("generation of the slowest port above the board")] = NOT_COLLECTED
 
@@ -316,7 +317,7 @@ class Host(Struct, frozen=True):
     intent: Annotated[Text, _doc("predeploy or in-service")] = NOT_COLLECTED
     boards_on_bus_count: Annotated[Count, _doc("boards that the PCI bus shows")] = NOT_COLLECTED
     boards_in_driver_count: Annotated[Count, _doc("boards that the drivers show")] = NOT_COLLECTED
-    boards_attached_count: Annotated[Count, _doc("boards that a vendor's tool says are attached")] = NOT_COLLECTED
+    boards_listed_count: Annotated[Count, _doc("boards that the vendor tool gave an entry for")] = NOT_COLLECTED
     memory: HostMemory = HostMemory()
     shm: HostShm = HostShm()
     cpu: HostCpu = HostCpu()
