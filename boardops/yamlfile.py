@@ -15,13 +15,15 @@ from typing import Any
 
 import yaml
 
+from boardops.errors import BoardopsError
+
 MAX_BYTES = 2 * 2**20
 _INT = re.compile(r"^[-+]?(0|[1-9][0-9_]*)$")
 _FLOAT = re.compile(r"^[-+]?(\d[\d_]*)?\.?\d+([eE][-+]?\d+)?$")
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class YamlError(Exception):
+class YamlError(BoardopsError):
     """A file that is not what it should be: `file`, `line` (from 1) and one sentence."""
 
     def __init__(self, file: str, line: int, message: str) -> None:

@@ -1,0 +1,5 @@
+"""`python -m boardops`."""
+
+from boardops.entry import main
+
+main()

@@ -1,0 +1,100 @@
+"""The command group, and the one place where errors become exit codes.
+
+Exit codes: 0 ready, 1 degraded, 2 not-ready, 3 unknown, wrong usage or a fault of our own, 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from boardops import __version__
+from boardops.errors import BoardopsError
+
+UNKNOWN = 3
+INTERRUPTED = 130
+
+# Each command and the module that holds it; a module is imported when its command is asked for.
+COMMANDS = {
+    "check": ("boardops.cli.check", "Judge this machine, or files that somebody sent."),
+    "explain": ("boardops.cli.explain", "Tell what a rule expects and why."),
+    "facts": ("boardops.cli.facts", "List the facts that rules can use."),
+    "rules": ("boardops.cli.rules", "List, show and test the rules."),
+}
+
+
+class Lazy(click.Group):
+    """A group that imports a command only when it runs it, so that --help is instant."""
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(COMMANDS[cmd_name][0])
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in sorted(COMMANDS.items())])
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="boardops", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, help="Show the traceback of a fault of our own.")
+def group(debug: bool) -> None:
+    """Decide whether accelerator boards are fit for work.
+
+    Exit codes: 0 ready, 1 degraded, 2 not-ready, 3 unknown (also wrong usage and faults of our own).
+    """
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line and give its exit code. Never raises."""
+    debug = "--debug" in arguments
+    try:
+        code = group.main(list(arguments), prog_name="boardops", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _after_closed_output()
+    except (KeyboardInterrupt, click.Abort):
+        say("interrupted")
+        return INTERRUPTED
+    except click.exceptions.Exit as stop:
+        return int(stop.exit_code)
+    except click.ClickException as error:
+        say(error.format_message())
+        return UNKNOWN
+    except BoardopsError as error:
+        say(str(error))
+        return UNKNOWN
+    except Exception as error:  # noqa: BLE001 - the one place that catches what nobody expected
+        if debug:
+            traceback.print_exc()
+        say(f"a fault of boardops itself: {type(error).__name__}: {error}; --debug shows where")
+        return UNKNOWN
+    return code if isinstance(code, int) else 0
+
+
+def _after_closed_output() -> int:
+    """Standard output was closed before we were done; the rest goes nowhere, and there is no verdict to give."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+    return UNKNOWN
+
+
+def say(message: str) -> None:
+    """One line on standard error. Control characters of whatever is quoted in it are shown, not sent."""
+    line = " ".join(message.split())
+    shown = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in line)
+    try:
+        print(f"boardops: {shown}", file=sys.stderr, flush=True)
+    except (OSError, ValueError, UnicodeEncodeError):
+        return

@@ -1,0 +1,70 @@
+"""Where reports go: standard output, and files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+from boardops.errors import BoardopsError
+
+
+def write_file(name: str, text: str) -> None:
+    """Write a report whole: to a temporary file beside it, then renamed. Raises BoardopsError with one sentence."""
+    path = Path(name)
+    data = text.encode("utf-8", "backslashreplace")
+    try:
+        if _is_special(path):
+            with path.open("wb") as file:
+                file.write(data)
+            return
+        _write_whole(path, data)
+    except OSError as error:
+        raise BoardopsError(f"cannot write {name}: {error.strerror or error}") from None
+
+
+def _is_special(path: Path) -> bool:
+    """Whether the path is a device, a pipe or a link to one, which cannot be replaced by renaming."""
+    try:
+        return not stat.S_ISREG(path.stat().st_mode) and not path.is_dir()
+    except FileNotFoundError:
+        return False
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    target = path.resolve() if path.is_symlink() else path
+    mode = 0o666 & ~_umask()
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".tmp", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink()
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def print_text(text: str) -> None:
+    """Print to standard output whatever its encoding can show; the rest as escapes. Raises BrokenPipeError."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.flush()
+    data = text.encode(encoding, "backslashreplace")
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(data.decode(encoding))
+    else:
+        buffer.write(data)
+    sys.stdout.flush()

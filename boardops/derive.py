@@ -1,0 +1,215 @@
+"""Facts that follow from other facts: the catalog's word on a model, ratios, limits from margins, owners of memory.
+
+Called with the values that readers gave, before they become Host and Board. What was read is never overwritten by what
+follows from it; only a bare N/A is looked at twice: where the catalog or a board of the same model shows that the value
+should exist, it becomes an error instead of "not supported".
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+
+from boardops.catalog.boards import BoardEntry, find_board
+from boardops.catalog.nvidia_drivers import end_of_life, oldest_driver_for
+from boardops.facts import Board, Host, Missing, Process, Value, Values, build_board, build_host, known
+
+# Facts that a board with a feature of the catalog has.
+_FEATURES: Mapping[str, tuple[str, ...]] = {
+    "ecc": ("ecc.enabled", "ecc.pending", "ecc.uncorrected_volatile_count", "ecc.corrected_volatile_count"),
+    "row_remapping": ("rows.failed", "rows.pending", "rows.remapped_uncorrected_count"),
+    "page_retirement": ("pages.pending", "pages.retired_single_count", "pages.retired_double_count"),
+}
+# Facts that the driver withholds while error correction is off, or while the board is split into instances.
+_NEED_ECC = ("ecc.corrected", "ecc.uncorrected", "ecc.sram", "rows.", "pages.")
+_NEED_WHOLE = ("utilization.",)
+_NO_PROCESSOR = Missing("not-supported", "the processor has no such thing")
+
+
+def derive(host: Values, boards: Sequence[Values], at: datetime.datetime) -> tuple[Host, tuple[Board, ...]]:
+    """The host and its boards with all that follows from their values. `at` is the time that counts for ends of life."""
+    entries = [_entry(board) for board in boards]
+    settled = [_settle(board, entry, boards) for board, entry in zip(boards, entries, strict=True)]
+    return (
+        build_host(_host(host, boards, at)),
+        tuple(build_board(_board(board, entry)) for board, entry in zip(settled, entries, strict=True)),
+    )
+
+
+def _text(values: Values, name: str) -> str | None:
+    value = values.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _number(values: Values, name: str) -> float | int | None:
+    value = values.get(name)
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _entry(board: Values) -> BoardEntry | None:
+    return find_board(_text(board, "pci_device_id"), _text(board, "model"))
+
+
+# A bare N/A, looked at twice.
+
+
+def _settle(board: Values, entry: BoardEntry | None, boards: Sequence[Values]) -> dict[str, Value]:
+    values = dict(board)
+    if "vgpu" in (_text(board, "virtualization") or ""):
+        return values  # A guest sees little of its board, whatever the model has.
+    for name, value in board.items():
+        if isinstance(value, Missing) and value.bare and not _withheld(board, name):
+            why = _should_exist(name, entry, board, boards)
+            if why:
+                values[name] = Missing("error", f"{value.why}, but {why}")
+    return values
+
+
+def _withheld(board: Values, name: str) -> bool:
+    return (board.get("ecc.enabled") is False and name.startswith(_NEED_ECC)) or (
+        board.get("mig_enabled") is True and name.startswith(_NEED_WHOLE)
+    )
+
+
+def _should_exist(name: str, entry: BoardEntry | None, board: Values, boards: Sequence[Values]) -> str:
+    if entry is not None:
+        for feature, names in _FEATURES.items():
+            if name in names and getattr(entry, feature):
+                return "the catalog says that this model has it"
+    for other in boards:
+        if other is not board and other.get("model") == board.get("model"):
+            value = other.get(name)
+            if value is not None and not isinstance(value, Missing) and not _withheld(other, name):
+                return f"{other.get('pci_address')}, of the same model, shows it"
+    return ""
+
+
+# What follows from the values of one board.
+
+
+def _board(board: dict[str, Value], entry: BoardEntry | None) -> dict[str, Value]:
+    values = {**board, **_spec(entry)}
+    if values.get("vendor") == "cpu":
+        for name in known():
+            if name.startswith("board."):
+                values.setdefault(name.partition(".")[2], _NO_PROCESSOR)
+        values["lost"] = False
+        values["spec.known"] = False
+    _fill(values, "temperature.slowdown_celsius", _slowdown(values))
+    _fill(values, "temperature.slowdown_celsius", values["spec.slowdown_celsius"])
+    _fill(values, "temperature.memory_max_celsius", values["spec.memory_max_celsius"])
+    values["memory.used_ratio"] = _ratio(values, "memory.used_bytes", "memory.total_bytes")
+    values["memory.owner_count"] = _owners(values)
+    values["pages.retired_count"] = _sum(values, "pages.retired_single_count", "pages.retired_double_count")
+    return values
+
+
+def _spec(entry: BoardEntry | None) -> dict[str, Value]:
+    if entry is None:
+        values: dict[str, Value] = {
+            name.partition(".")[2]: Missing("not-supported", "the catalog does not know this model")
+            for name in known()
+            if name.startswith("board.spec.")
+        }
+        return {**values, "spec.known": False}
+    given: dict[str, Value | None] = {
+        "spec.name": entry.id,
+        "spec.ecc": entry.ecc,
+        "spec.row_remapping": entry.row_remapping,
+        "spec.pcie_width_lanes": entry.pcie_width_lanes,
+        "spec.pcie_width_min_lanes": entry.pcie_width_min_lanes,
+        "spec.pcie_generation": entry.pcie_generation,
+        "spec.link_count": entry.link_count,
+        "spec.memory_max_celsius": entry.memory_max_celsius,
+        "spec.slowdown_celsius": entry.slowdown_celsius,
+    }
+    unknown = Missing("not-supported", "the catalog has no value for this model")
+    return {"spec.known": True, **{name: unknown if value is None else value for name, value in given.items()}}
+
+
+def _fill(values: dict[str, Value], name: str, value: Value) -> None:
+    """Put a value where the board itself gives none, unless the board was asked in vain."""
+    old = values.get(name)
+    open_ = old is None or (isinstance(old, Missing) and old.kind in {"not-supported", "not-collected"})
+    if open_ and not isinstance(value, Missing):
+        values[name] = value
+
+
+def _slowdown(values: Values) -> Value:
+    core = _number(values, "temperature.core_celsius")
+    left = _number(values, "temperature.slowdown_margin_celsius")
+    if core is None or left is None:
+        return Missing("not-supported", "no margin to count from")
+    return float(core + left)
+
+
+def _first_missing(values: Values, *names: str) -> Missing | None:
+    for name in names:
+        value = values.get(name, Missing("not-collected", f"{name} was not read"))
+        if isinstance(value, Missing):
+            return value
+    return None
+
+
+def _ratio(values: Values, part: str, whole: str) -> Value:
+    missing = _first_missing(values, part, whole)
+    if missing is not None:
+        return missing
+    total = _number(values, whole)
+    return (_number(values, part) or 0) / total if total else Missing("error", f"{whole} is 0")
+
+
+def _sum(values: Values, *names: str) -> Value:
+    missing = _first_missing(values, *names)
+    return missing if missing is not None else int(sum(_number(values, name) or 0 for name in names))
+
+
+def _owners(values: Values) -> Value:
+    """How many independent owners compute on the board: by user and control group, else by the program's name."""
+    processes = values.get("processes", Missing("not-collected", "processes were not read"))
+    if isinstance(processes, Missing):
+        return processes
+    assert isinstance(processes, tuple)
+    owners = {
+        _owner(process) for process in processes if isinstance(process, Process) and process.kind != "graphics"
+    }
+    return len(owners)
+
+
+def _owner(process: Process) -> tuple[str, ...]:
+    known_owner = tuple(word for word in (process.owner, process.control_group) if isinstance(word, str))
+    return known_owner or (process.name,)
+
+
+# What follows for the host.
+
+
+def _host(host: Values, boards: Sequence[Values], at: datetime.datetime) -> dict[str, Value]:
+    values = dict(host)
+    values["software.nvidia_driver_support_left_seconds"] = _support_left(values, at)
+    values["software.cuda_toolkit_driver_version"] = _toolkit_driver(values)
+    if boards and all(board.get("vendor") == "cpu" for board in boards):
+        for name in ("boards_on_bus_count", "boards_in_driver_count"):
+            values.setdefault(name, Missing("not-supported", "only the processor was looked at"))
+    return values
+
+
+def _support_left(values: Values, at: datetime.datetime) -> Value:
+    name = "software.nvidia_driver_version"
+    missing = _first_missing(values, name)
+    if missing is not None:
+        return missing
+    end = end_of_life(str(values[name]))
+    if end is None:
+        return Missing("not-supported", f"the catalog knows no end for driver {values[name]}")
+    last = datetime.datetime.combine(end, datetime.time.max, tzinfo=datetime.timezone.utc)
+    return float(round((last - at).total_seconds()))
+
+
+def _toolkit_driver(values: Values) -> Value:
+    name = "software.cuda_toolkit_version"
+    missing = _first_missing(values, name)
+    if missing is not None:
+        return missing
+    driver = oldest_driver_for(str(values[name]))
+    return driver if driver else Missing("not-supported", f"the catalog does not know CUDA {values[name]}")

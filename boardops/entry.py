@@ -1,0 +1,25 @@
+"""The entry point. Tiny on purpose: whatever is broken in this installation ends in exit code 3, never in 1.
+
+A Python traceback ends in 1, which callers would read as "degraded".
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    try:
+        from boardops.cli.main import run
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BaseException as error:  # noqa: BLE001 - a broken installation may raise anything
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        print(f"boardops: this installation is broken ({what}); install it again", file=sys.stderr)
+        sys.exit(3)
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

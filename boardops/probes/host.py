@@ -1,0 +1,386 @@
+"""Print the facts of this host as JSON lines: `python -P host.py [--root DIR] [--cpu]`. It changes nothing.
+
+The first line names the probe and the time, the last says that nothing is missing behind it; in between there is a
+line per group of facts, as soon as it is read, cheap ones first, since a dead file system may stop us at the later
+ones. A value that cannot be read is `{"missing": kind, "why": text}`. `--cpu` adds the processor as a stand-in board.
+All is read from /proc, /sys and /etc (below DIR), which costs less than a library that reads the same files.
+
+collect.py starts it, readers/host.py reads its lines. It knows no vendor, no rule and no limit.
+"""
+
+import sys
+
+if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
+    # Python 3.10 has no -P: files beside this one must not stand in for modules of the standard library.
+    del sys.path[0]
+
+import argparse
+import errno
+import json
+import os
+import re
+import resource
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+UNLIMITED = 2**63 - 1
+SAMPLE_SECONDS = 0.1
+# Sensors of the processor by the name of their driver, and the labels that stand for the whole chip, best first.
+SENSOR_DRIVERS = ("coretemp", "k10temp", "zenpower", "cpu_thermal")
+CHIP_LABELS = ("Package", "Tdie", "Tctl", "")
+ZONE_TYPES = ("x86_pkg_temp", "cpu-thermal", "cpu_thermal", "soc_thermal")
+# /proc/cpuinfo of Arm servers gives numbers where others give a name.
+ARM_PARTS = {("0x48", "0xd01"): "Kunpeng 920", ("0x48", "0xd02"): "Kunpeng 920 (TaiShan v120)"}
+CONTAINER_MARKS = (
+    ("kubepods", "kubernetes"),
+    ("docker", "docker"),
+    ("libpod", "podman"),
+    ("lxc", "lxc"),
+    ("machine.slice/systemd-nspawn", "systemd-nspawn"),
+)
+
+
+class Unread(Exception):
+    """A value that could not be read: the kind of Missing, and why."""
+
+    def __init__(self, kind: str, why: str) -> None:
+        super().__init__(why)
+        self.kind = kind
+
+
+Read = Callable[[], Any]
+
+
+def missing_of(error: Exception) -> dict[str, str]:
+    """What an error says of the value that it kept us from."""
+    kind = "error"
+    if isinstance(error, Unread):
+        kind = error.kind
+    elif isinstance(error, PermissionError):
+        kind = "not-permitted"
+    elif isinstance(error, FileNotFoundError) or getattr(error, "errno", None) in (errno.ENOTSUP, errno.ENODEV):
+        kind = "not-supported"
+    elif isinstance(error, (ValueError, IndexError, KeyError)):
+        kind = "unreadable"
+    return {"missing": kind, "why": str(error) or type(error).__name__}
+
+
+def attempt(read: Read) -> Any:
+    """The value, or what is missing and why."""
+    try:
+        return read()
+    except (Unread, OSError, ValueError, IndexError, KeyError) as error:
+        return missing_of(error)
+
+
+def say(line: Mapping[str, Any]) -> None:
+    """Print one line, at once."""
+    print(json.dumps(line), flush=True)
+
+
+class Machine:
+    """The files of a machine below `root`."""
+
+    def __init__(self, root: str) -> None:
+        self.root = Path(root)
+
+    def path(self, name: str) -> Path:
+        return self.root / name.lstrip("/")
+
+    def text(self, name: str) -> str:
+        with open(self.path(name), encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - half the time
+            return file.read(2**20).strip("\0 \t\n")
+
+    def field(self, name: str, key: str, separator: str = ":") -> str:
+        """What stands behind `key` in a file of keys and values. Raises Unread."""
+        for line in self.text(name).splitlines():
+            word, found, value = line.partition(separator)
+            if found and word.strip() == key:
+                return value.strip()
+        raise Unread("unreadable", f"{name} has no line {key}")
+
+
+# Groups of facts. Each gives facts by dotted name and how to read them.
+
+
+def identity(machine: Machine) -> dict[str, Read]:
+    return {
+        "hostname": lambda: machine.text("/proc/sys/kernel/hostname"),
+        "kernel": lambda: machine.text("/proc/sys/kernel/osrelease"),
+        "boot_id": lambda: machine.text("/proc/sys/kernel/random/boot_id"),
+        "uptime_seconds": lambda: float(machine.text("/proc/uptime").split()[0]),
+        "os": lambda: os_name(machine),
+        "container": lambda: container(machine),
+    }
+
+
+def os_name(machine: Machine) -> str:
+    name = "/etc/os-release" if machine.path("/etc/os-release").exists() else "/usr/lib/os-release"
+    return machine.field(name, "PRETTY_NAME", "=").strip("\"'")
+
+
+def container(machine: Machine) -> str:
+    """Kind of container that we run in. `none` only where something was read that would have said otherwise."""
+    if os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return "kubernetes"
+    for mark, kind in (("/run/.containerenv", "podman"), ("/.dockerenv", "docker")):
+        if machine.path(mark).exists():
+            return kind
+    if machine.path("/run/systemd/container").exists():
+        return machine.text("/run/systemd/container")
+    errors = []
+    for read in (container_of_groups, container_of_environment):
+        try:
+            kind = read(machine)
+        except OSError as error:
+            errors.append(error)
+            continue
+        if kind:
+            return kind
+    if len(errors) == 2:
+        raise errors[0]
+    return "none"
+
+
+def container_of_groups(machine: Machine) -> str:
+    groups = machine.text("/proc/1/cgroup")
+    return next((kind for mark, kind in CONTAINER_MARKS if mark in groups), "")
+
+
+def container_of_environment(machine: Machine) -> str:
+    for word in machine.text("/proc/1/environ").split("\0"):
+        if word.startswith("container="):
+            return word.partition("=")[2]
+    return ""
+
+
+def memory(machine: Machine) -> dict[str, Read]:
+    def size(key: str) -> int:
+        return int(machine.field("/proc/meminfo", key).split()[0]) * 1024
+
+    return {
+        "memory.total_bytes": lambda: size("MemTotal"),
+        "memory.available_bytes": lambda: size("MemAvailable"),
+        "memory.swap_total_bytes": lambda: size("SwapTotal"),
+        "memory.swap_used_bytes": lambda: size("SwapTotal") - size("SwapFree"),
+    }
+
+
+def limits(_: Machine) -> dict[str, Read]:
+    def limit(which: int) -> int:
+        soft = resource.getrlimit(which)[0]
+        return UNLIMITED if soft == resource.RLIM_INFINITY else soft
+
+    return {
+        "limits.memlock_bytes": lambda: limit(resource.RLIMIT_MEMLOCK),
+        "limits.open_file_count": lambda: limit(resource.RLIMIT_NOFILE),
+    }
+
+
+def cpu(machine: Machine) -> dict[str, Read]:
+    return {
+        "cpu.model": lambda: cpu_model(machine),
+        "cpu.core_count": lambda: core_count(machine),
+        "cpu.thread_count": lambda: len(os.sched_getaffinity(0)),
+        "cpu.load_1m_ratio": lambda: float(machine.text("/proc/loadavg").split()[0]) / thread_count(machine),
+    }
+
+
+def cpu_model(machine: Machine) -> str:
+    try:
+        return " ".join(machine.field("/proc/cpuinfo", "model name").split())
+    except Unread:
+        part = (machine.field("/proc/cpuinfo", "CPU implementer"), machine.field("/proc/cpuinfo", "CPU part"))
+        return ARM_PARTS.get(part, f"implementer {part[0]}, part {part[1]}")
+
+
+def core_count(machine: Machine) -> int:
+    topology = machine.path("/sys/devices/system/cpu").glob("cpu[0-9]*/topology")
+    cores = {tuple((folder / name).read_text() for name in ("physical_package_id", "core_id")) for folder in topology}
+    if not cores:
+        raise Unread("not-supported", "the kernel gives no topology of the processors")
+    return len(cores)
+
+
+def thread_count(machine: Machine) -> int:
+    """Hardware threads that are switched on."""
+    return len(re.findall(r"^cpu\d+ ", machine.text("/proc/stat"), re.MULTILINE))
+
+
+def shm(machine: Machine) -> dict[str, Read]:
+    def sizes() -> os.statvfs_result:
+        return os.statvfs(machine.path("/dev/shm"))  # noqa: S108 - its size, not a file in it
+
+    return {
+        "shm.total_bytes": lambda: sizes().f_blocks * sizes().f_frsize,
+        "shm.free_bytes": lambda: sizes().f_bavail * sizes().f_frsize,
+    }
+
+
+def disk(machine: Machine) -> dict[str, Read]:
+    def sizes() -> os.statvfs_result:
+        return os.statvfs(machine.root)
+
+    def used_ratio() -> float:
+        # What is kept for root counts for neither side, as in `df`.
+        used, free = sizes().f_blocks - sizes().f_bfree, sizes().f_bavail
+        if used + free == 0:
+            raise Unread("not-supported", "the root file system has no size")
+        return used / (used + free)
+
+    return {
+        "disk.root_total_bytes": lambda: sizes().f_blocks * sizes().f_frsize,
+        "disk.root_free_bytes": lambda: sizes().f_bavail * sizes().f_frsize,
+        "disk.root_used_ratio": used_ratio,
+    }
+
+
+def software(machine: Machine) -> dict[str, Read]:
+    return {
+        "software.cuda_toolkit_version": lambda: toolkit_version(machine),
+        "software.torch_version": lambda: torch_value("__version__"),
+        "software.torch_cuda_version": lambda: torch_value("cuda"),
+    }
+
+
+def toolkit_version(machine: Machine) -> str:
+    """Version of the first CUDA toolkit that is there. Raises Unread."""
+    found = [folder for folder in toolkit_folders(machine) if folder.is_dir()]
+    for folder in found:
+        for name, pattern in (
+            ("version.json", r'"cuda"\s*:\s*\{[^}]*"version"\s*:\s*"([\d.]+)"'),
+            ("version.txt", r"CUDA Version ([\d.]+)"),
+            ("include/cuda.h", r"#define\s+CUDA_VERSION\s+(\d+)"),
+        ):
+            path = folder / name
+            match = re.search(pattern, path.read_text(errors="replace")) if path.is_file() else None
+            if match and name == "include/cuda.h":
+                return f"{int(match[1]) // 1000}.{int(match[1]) % 1000 // 10}"
+            if match:
+                return match[1]
+    if found and found[0].name != "usr":
+        raise Unread("unreadable", f"{found[0]} has no version.json, version.txt or include/cuda.h with a version")
+    raise Unread("not-installed", "neither CUDA_HOME, /usr/local/cuda nor nvcc leads to a CUDA toolkit")
+
+
+def toolkit_folders(machine: Machine) -> Iterator[Path]:
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        if os.environ.get(name):
+            yield Path(os.environ[name])
+    yield machine.path("/usr/local/cuda")
+    nvcc = shutil.which("nvcc")
+    if nvcc:
+        yield Path(nvcc).resolve().parent.parent
+
+
+def torch_value(name: str) -> str:
+    """A value of torch/version.py, which is read as text: importing torch takes seconds. Raises Unread."""
+    path = next((path for path in (Path(folder, "torch/version.py") for folder in sys.path) if path.is_file()), None)
+    if path is None:
+        raise Unread("not-installed", f"no torch in the folders of {sys.executable or 'this Python'}")
+    match = re.search(rf"^{name}\b[^=\n]*=\s*(.+)$", path.read_text(errors="replace"), re.MULTILINE)
+    if not match:
+        raise Unread("unreadable", f"{path} has no {name}")
+    value = match[1].strip().strip("\"'")
+    if value == "None":
+        raise Unread("not-supported", "this PyTorch was built without CUDA")
+    return value
+
+
+# The processor as a stand-in board.
+
+
+def processor_times(machine: Machine) -> tuple[int, int]:
+    """Busy and total time since the boot."""
+    times = [int(word) for word in machine.text("/proc/stat").splitlines()[0].split()[1:9]]
+    return sum(times) - times[3] - times[4], sum(times)
+
+
+def compute_ratio(machine: Machine) -> float:
+    busy, total = processor_times(machine)
+    time.sleep(SAMPLE_SECONDS)
+    busy_after, total_after = processor_times(machine)
+    if total_after <= total:
+        raise Unread("error", f"the processor's times did not move in {SAMPLE_SECONDS} s")
+    return min(1.0, max(0.0, (busy_after - busy) / (total_after - total)))
+
+
+def core_celsius(machine: Machine) -> float:
+    found = [value for path in sensors(machine) for value in celsius(path)]
+    if not found:
+        raise Unread("not-supported", "no temperature sensor for the processor")
+    return max(found)
+
+
+def sensors(machine: Machine) -> Iterator[Path]:
+    """Files with the temperature of a whole processor chip."""
+    for folder in machine.path("/sys/class/hwmon").glob("hwmon*"):
+        if attempt((folder / "name").read_text) in [f"{name}\n" for name in SENSOR_DRIVERS]:
+            yield from chip_sensors(folder)
+    for folder in machine.path("/sys/class/thermal").glob("thermal_zone*"):
+        if attempt((folder / "type").read_text) in [f"{name}\n" for name in ZONE_TYPES]:
+            yield folder / "temp"
+
+
+def chip_sensors(folder: Path) -> list[Path]:
+    labels: dict[Path, str] = {}
+    for path in folder.glob("temp*_input"):
+        label = path.with_name(path.name.replace("_input", "_label"))
+        labels[path] = label.read_text() if label.exists() else ""
+    for word in CHIP_LABELS:
+        paths = [path for path, label in labels.items() if label.startswith(word)]
+        if paths:
+            return paths
+    return []
+
+
+def celsius(path: Path) -> list[float]:
+    """The value of a sensor, or nothing where it is broken: drivers print odd numbers for a sensor that is not there."""
+    try:
+        value = int(path.read_text()) / 1000
+    except (OSError, ValueError):
+        return []
+    return [value] if -50 < value < 150 else []
+
+
+def board(machine: Machine) -> dict[str, Any]:
+    sizes = {name: attempt(read) for name, read in memory(machine).items()}
+    total, free = sizes["memory.total_bytes"], sizes["memory.available_bytes"]
+    known = isinstance(total, int) and isinstance(free, int)
+    return {
+        "vendor": "cpu",
+        "index": 0,
+        "model": attempt(lambda: cpu_model(machine)),
+        "architecture": os.uname().machine,
+        "memory.total_bytes": total,
+        "memory.free_bytes": free,
+        "memory.used_bytes": total - free if known else {"missing": "error", "why": "total or free memory is missing"},
+        "temperature.core_celsius": attempt(lambda: core_celsius(machine)),
+        "utilization.compute_ratio": attempt(lambda: compute_ratio(machine)),
+    }
+
+
+def print_host(machine: Machine, groups: tuple[Callable[[Machine], dict[str, Read]], ...]) -> None:
+    for group in groups:
+        say({"host": {name: attempt(read) for name, read in group(machine).items()}})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Print the facts of this host as JSON lines.")
+    parser.add_argument("--root", default="/", help="read the files of a machine below this folder")
+    parser.add_argument("--cpu", action="store_true", help="add the processor as a stand-in board")
+    options = parser.parse_args()
+    machine = Machine(options.root)
+    say({"probe": "host", "read_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+    print_host(machine, (identity, memory, limits, cpu))
+    if options.cpu:
+        say({"board": board(machine)})
+    print_host(machine, (shm, disk, software))
+    say({"end": "host"})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""The threads of a process group that the kernel still has. worker.py asks after it killed one."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A thread that the kernel still has."""
+
+    folder: Path
+    state: str
+
+    def wait_channel(self) -> str | None:
+        try:
+            name = (self.folder / "wchan").read_text(errors="replace").strip()
+        except OSError:
+            return None
+        return name if name not in {"", "0"} else None
+
+
+def threads_of(group: int) -> list[Thread]:
+    """The threads of a process group that have not ended, one that nothing can wake first.
+
+    The state of a process is that of its first thread, which ends at once while another hangs in a driver; so all are
+    looked at, also those of the programs that it started.
+    """
+    threads = []
+    for process in _folders(Path("/proc")):
+        if _stat(process)[1] != str(group):
+            continue
+        for folder in _folders(process / "task"):
+            state = _stat(folder)[0]
+            if state not in {"", "Z", "X"}:
+                threads.append(Thread(folder, state))
+    return sorted(threads, key=lambda thread: thread.state != "D")
+
+
+def _folders(parent: Path) -> list[Path]:
+    try:
+        return [parent / name for name in os.listdir(parent) if name.isdigit()]  # noqa: PTH208 - half the time
+    except OSError:
+        return []
+
+
+def _stat(folder: Path) -> tuple[str, str]:
+    """State letter and process group; both empty for what is gone."""
+    try:
+        # The program's name stands in brackets and may hold anything.
+        words = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return "", ""
+    return words[0], words[2]
