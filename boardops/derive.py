@@ -27,7 +27,7 @@ _NO_PROCESSOR = Missing("not-supported", "the processor has no such thing")
 
 
 def derive(host: Values, boards: Sequence[Values], at: datetime.datetime) -> tuple[Host, tuple[Board, ...]]:
-    """The host and its boards with all that follows from their values. `at` is the time that counts for ends of life."""
+    """The host and its boards with all that follows from their values; `at` counts for ends of life."""
     entries = [_entry(board) for board in boards]
     settled = [_settle(board, entry, boards) for board, entry in zip(boards, entries, strict=True)]
     return (
@@ -170,9 +170,7 @@ def _owners(values: Values) -> Value:
     if isinstance(processes, Missing):
         return processes
     assert isinstance(processes, tuple)
-    owners = {
-        _owner(process) for process in processes if isinstance(process, Process) and process.kind != "graphics"
-    }
+    owners = {_owner(process) for process in processes if isinstance(process, Process) and process.kind != "graphics"}
     return len(owners)
 
 

@@ -1,0 +1,207 @@
+"""`boardops check`: judge this machine, or files that somebody sent."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+
+import click
+
+from boardops.cli.main import UNKNOWN, say
+from boardops.cli.output import print_text, write_file
+from boardops.cli.run import Request, perform, without_facts
+from boardops.errors import BoardopsError
+from boardops.report.formats import FORMATS, format_of_ending, render
+from boardops.score import Result
+
+EXIT_CODES = {"ready": 0, "degraded": 1, "not-ready": 2, "unknown": UNKNOWN}
+WIDTH_WITHOUT_TERMINAL = 100
+
+
+class Time(click.ParamType):
+    """A day or a time, in UTC where it names no zone."""
+
+    name = "date"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime.datetime | None:
+        if value is None or isinstance(value, datetime.datetime):
+            return value
+        try:
+            time = datetime.datetime.fromisoformat(str(value).replace("Z", "+00:00"))
+        except ValueError:
+            self.fail(f"{value!r} is not a date such as 2026-12-01 or a time such as 2026-12-01T08:00:00Z", param, ctx)
+        return time if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)
+
+
+@click.command("check", short_help="Judge this machine, or files that somebody sent.")
+@click.option(
+    "--intent",
+    type=click.Choice(["predeploy", "in-service"]),
+    default="predeploy",
+    show_default=True,
+    help="What the machine is meant to do now: be free for a deployment, or serve.",
+)
+@click.option(
+    "--need", "needs", multiple=True, metavar="KEY=VALUE", help="What the job needs: boards=8, free=70GiB, cuda=12.8."
+)
+@click.option(
+    "--profile",
+    type=click.Choice(["quick"]),
+    default="quick",
+    show_default=True,
+    help="How deep to look; quick only reads.",
+)
+@click.option(
+    "--from",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    help="Judge this file instead (nvidia-smi -q -x; - is standard input).",
+)
+@click.option("--rules", "rules", multiple=True, metavar="FILE", help="A further rules file, laid over the others.")
+@click.option("--only", multiple=True, metavar="PATTERN", help="Only rules whose id matches, such as 'pcie.*'.")
+@click.option("--skip", multiple=True, metavar="PATTERN", help="No rules whose id matches.")
+@click.option(
+    "--board",
+    "boards",
+    multiple=True,
+    metavar="SELECTOR",
+    help="Only these boards: PCI address, UUID, serial, index or vendor.",
+)
+@click.option("--cpu", is_flag=True, help="Add the processor as a stand-in board.")
+@click.option("--at", type=Time(), metavar="DATE", help="Judge as of this day. Default: now, or the time in the files.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(sorted(FORMATS)),
+    default="text",
+    show_default=True,
+    help="Format of standard output.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FILE",
+    help="Also write a report; the ending (.html .md .json .txt) picks the format.",
+)
+@click.option(
+    "--deadline",
+    type=click.FloatRange(min=0.1, max=86400),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time for all sources together.",
+)
+@click.option("--allow-warnings", is_flag=True, help="Exit 0 instead of 1 when degraded.")
+@click.option("--quiet", is_flag=True, help="Print nothing when ready and one line when not.")
+@click.option("--debug", is_flag=True, help="Show the traceback of a fault of our own.")
+def command(
+    intent: str,
+    needs: Sequence[str],
+    profile: str,
+    files: Sequence[str],
+    rules: Sequence[str],
+    only: Sequence[str],
+    skip: Sequence[str],
+    boards: Sequence[str],
+    cpu: bool,
+    at: datetime.datetime | None,
+    format_: str,
+    outputs: Sequence[str],
+    deadline: float,
+    allow_warnings: bool,
+    quiet: bool,
+    debug: bool,
+) -> int:
+    """Judge this machine's boards, or files that somebody captured, and say what is to be done.
+
+    \b
+    Examples:
+      boardops check --cpu
+      boardops check --from nvidia-smi.xml -o report.html
+      nvidia-smi -q -x | boardops check --from - --need free=70GiB
+    """
+    del debug  # Read by the command line's outermost function, wherever it stands.
+    if cpu and files:
+        raise BoardopsError("--cpu looks at this machine and --from at files; give one of them")
+    _check_endings(outputs)
+    request = Request(
+        intent=intent,
+        profile=profile,
+        needs=tuple(needs),
+        files=tuple(files),
+        rules=tuple(rules),
+        only=tuple(only),
+        skip=tuple(skip),
+        boards=tuple(boards),
+        cpu=cpu,
+        at=at,
+        deadline_seconds=deadline,
+    )
+    result, code = _judge(request, allow_warnings)
+    written = _write(result, outputs)
+    _print(result, format_, quiet)
+    return code if written else UNKNOWN
+
+
+def _check_endings(outputs: Sequence[str]) -> None:
+    for name in outputs:
+        if format_of_ending(name) is None:
+            raise BoardopsError(f"-o {name}: the ending must be .html, .md, .json or .txt")
+
+
+def _judge(request: Request, allow_warnings: bool) -> tuple[Result, int]:
+    """The result with its exit code. What keeps us from seeing anything is told, and still gives a report."""
+    try:
+        result = perform(request, _now)
+    except BoardopsError as error:
+        say(str(error))
+        return without_facts(str(error), request, _now()), UNKNOWN
+    if result.cause:
+        say(result.cause)
+    code = EXIT_CODES[result.readiness]
+    return result, 0 if code == 1 and allow_warnings else code
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.timezone.utc)
+
+
+def _write(result: Result, outputs: Sequence[str]) -> bool:
+    """Write all reports that can be written; False where one could not."""
+    fine = True
+    for name in outputs:
+        try:
+            write_file(name, render(result, format_of_ending(name) or "text", width=WIDTH_WITHOUT_TERMINAL))
+        except BoardopsError as error:
+            say(str(error))
+            fine = False
+    return fine
+
+
+def _print(result: Result, format_: str, quiet: bool) -> None:
+    if quiet:
+        if result.readiness != "ready":
+            print_text(_one_line(result) + "\n")
+        return
+    if not result.boards and result.cause and format_ == "text":
+        return  # The cause stands on standard error already.
+    terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size((WIDTH_WITHOUT_TERMINAL, 24)).columns if terminal else WIDTH_WITHOUT_TERMINAL
+    colour = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    ascii_ = "utf" not in (sys.stdout.encoding or "").lower()
+    print_text(render(result, format_, width=width, colour=colour, ascii=ascii_))
+
+
+def _one_line(result: Result) -> str:
+    worst = sorted({finding.rule for board in result.boards for finding in board.findings if finding.verdict == "fail"})
+    named = f"; failing: {', '.join(worst[:5])}" if worst else f"; {result.cause}" if result.cause else ""
+    selected = sum(board.selected for board in result.boards)
+    return f"boardops: {result.readiness}, usable {result.usable} of {selected}{named}"
