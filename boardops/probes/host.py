@@ -15,7 +15,6 @@ if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
     del sys.path[0]
 
 import argparse
-import errno
 import json
 import os
 import re
@@ -56,16 +55,12 @@ Read = Callable[[], Any]
 
 def missing_of(error: Exception) -> dict[str, str]:
     """What an error says of the value that it kept us from."""
-    kind = "error"
     if isinstance(error, Unread):
-        kind = error.kind
-    elif isinstance(error, PermissionError):
-        kind = "not-permitted"
-    elif isinstance(error, FileNotFoundError) or getattr(error, "errno", None) in (errno.ENOTSUP, errno.ENODEV):
-        kind = "not-supported"
-    elif isinstance(error, (ValueError, IndexError, KeyError)):
-        kind = "unreadable"
-    return {"missing": kind, "why": str(error) or type(error).__name__}
+        return {"missing": error.kind, "why": str(error)}
+    if isinstance(error, OSError):
+        kind = "not-permitted" if isinstance(error, PermissionError) else "error"
+        return {"missing": kind, "why": f"{error.filename or 'the kernel'}: {error.strerror or error}"}
+    return {"missing": "unreadable", "why": str(error) or type(error).__name__}
 
 
 def attempt(read: Read) -> Any:
@@ -318,18 +313,17 @@ def core_celsius(machine: Machine) -> float:
 def sensors(machine: Machine) -> Iterator[Path]:
     """Files with the temperature of a whole processor chip."""
     for folder in machine.path("/sys/class/hwmon").glob("hwmon*"):
-        if attempt((folder / "name").read_text) in [f"{name}\n" for name in SENSOR_DRIVERS]:
+        if word_in(folder / "name") in SENSOR_DRIVERS:
             yield from chip_sensors(folder)
     for folder in machine.path("/sys/class/thermal").glob("thermal_zone*"):
-        if attempt((folder / "type").read_text) in [f"{name}\n" for name in ZONE_TYPES]:
+        if word_in(folder / "type") in ZONE_TYPES:
             yield folder / "temp"
 
 
 def chip_sensors(folder: Path) -> list[Path]:
-    labels: dict[Path, str] = {}
-    for path in folder.glob("temp*_input"):
-        label = path.with_name(path.name.replace("_input", "_label"))
-        labels[path] = label.read_text() if label.exists() else ""
+    labels = {
+        path: word_in(path.with_name(path.name.replace("_input", "_label"))) for path in folder.glob("temp*_input")
+    }
     for word in CHIP_LABELS:
         paths = [path for path, label in labels.items() if label.startswith(word)]
         if paths:
@@ -337,8 +331,15 @@ def chip_sensors(folder: Path) -> list[Path]:
     return []
 
 
+def word_in(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
 def celsius(path: Path) -> list[float]:
-    """The value of a sensor, or nothing where it is broken: drivers print odd numbers for a sensor that is not there."""
+    """The value of a sensor, or nothing where it is broken: drivers print odd numbers for one that is not there."""
     try:
         value = int(path.read_text()) / 1000
     except (OSError, ValueError):
