@@ -98,7 +98,7 @@ def read_file(file: File) -> Reading:
                 reading = reader.read(data)
             except MarkupError as error:
                 raise EvidenceError(f"{file.name} {error}") from None
-            if not reading.boards and not reading.host and reading.problems:
+            if not reading.boards and not reading.complete:
                 raise EvidenceError(f"{file.name}: {reading.problems[0]}")
             return reading
     known = ", ".join(f"{reader.TITLE} (nvidia-smi -q -x)" for reader in READERS)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import shutil
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -63,23 +65,32 @@ class Outcome:
 
 
 def not_started(program: Program, error: OSError) -> Outcome:
+    """The outcome of a program that could not be started."""
     path = program.argv[0]
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
+    if isinstance(error, PermissionError) and (_is_anywhere(program) or "/" in path):
+        return Outcome("not-permitted", why=f"{path} may not be run: {error.strerror}")
+    if isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError):
         if "/" in path and Path(path).is_file():
             return Outcome("not-installed", why=f"the interpreter that {path} names does not exist")
         return Outcome("not-installed", why=f"there is no program {path!r}")
-    if isinstance(error, PermissionError):
-        return Outcome("not-permitted", why=f"{path} may not be run: {error.strerror}")
     return Outcome("failed", why=f"{path} could not be started: {error.strerror}")
 
 
+def _is_anywhere(program: Program) -> bool:
+    """Whether a folder of PATH holds it. One that we may not enter makes exec say `Permission denied` for any name."""
+    path = (os.environ if program.env is None else program.env).get("PATH")
+    return shutil.which(program.argv[0], os.F_OK, path) is not None
+
+
 def kind_of(code: int | None) -> Kind:
+    """How a program ended that nobody stopped. A code that was lost is no good sign."""
     if code is None or code > 0:
         return "failed"
     return "crashed" if code < 0 else "ok"
 
 
 def why_of(program: Program, kind: Kind, code: int | None, stderr: bytes) -> str:
+    """The sentence on how a program ended."""
     if kind == "ok":
         return ""
     if kind == "timed-out":

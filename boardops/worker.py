@@ -44,12 +44,17 @@ def run(
     max_output_bytes: int = MAX_OUTPUT_BYTES,
     name: str = "",
     kill: Kill = os.killpg,
+    grace_seconds: float = GRACE_SECONDS,
 ) -> Outcome:
     """Run one program to its end, its deadline or its limit of output."""
-    return run_all([Program(argv, deadline_seconds, env, max_output_bytes, name)], kill=kill)[0]
+    return run_all(
+        [Program(argv, deadline_seconds, env, max_output_bytes, name)], kill=kill, grace_seconds=grace_seconds
+    )[0]
 
 
-def run_all(programs: Sequence[Program], *, kill: Kill = os.killpg) -> tuple[Outcome, ...]:
+def run_all(
+    programs: Sequence[Program], *, kill: Kill = os.killpg, grace_seconds: float = GRACE_SECONDS
+) -> tuple[Outcome, ...]:
     """Run programs side by side; their outcomes in the same order.
 
     It takes as long as the longest of them, at most its deadline and the grace period. Where an exception such as
@@ -59,7 +64,7 @@ def run_all(programs: Sequence[Program], *, kill: Kill = os.killpg) -> tuple[Out
     children: dict[int, _Child] = {}
     try:
         for number, program in enumerate(programs):
-            started = _start(program, kill)
+            started = _start(program, kill, grace_seconds)
             if isinstance(started, Outcome):
                 outcomes[number] = started
             else:
@@ -108,6 +113,7 @@ class _Child:
     stderr: int
     started: float
     kill: Kill
+    grace_seconds: float
     killed: float | None = None
     """When it was killed."""
     killed_for: Literal["timed-out", "too-much-output"] = "timed-out"
@@ -125,7 +131,7 @@ class _Child:
         threads = threads_of(self.process.pid)
         if not threads and self._ended():
             return self._finish(now, self.killed_for)
-        if now - self.killed >= GRACE_SECONDS:
+        if now - self.killed >= self.grace_seconds:
             return self._let_go(now, threads)
         return None
 
@@ -218,7 +224,7 @@ class _Child:
         return os.pread(self.stderr, _MAX_ERROR_BYTES, max(0, size - _MAX_ERROR_BYTES))
 
 
-def _start(program: Program, kill: Kill) -> _Child | Outcome:
+def _start(program: Program, kill: Kill, grace_seconds: float) -> _Child | Outcome:
     started = time.monotonic()
     with contextlib.ExitStack() as files:
         try:
@@ -238,7 +244,7 @@ def _start(program: Program, kill: Kill) -> _Child | Outcome:
         except OSError as error:
             return not_started(program, error)
         files.pop_all()
-    return _Child(program, process, stdout, stderr, started, kill)
+    return _Child(program, process, stdout, stderr, started, kill, grace_seconds)
 
 
 def _nameless_file(files: contextlib.ExitStack) -> int:

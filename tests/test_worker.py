@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -81,6 +80,13 @@ def test_a_program_that_is_not_there(name: str) -> None:
     assert (outcome.kind, outcome.why, outcome.pid) == ("not-installed", f"there is no program {name!r}", None)
 
 
+def test_a_folder_of_path_that_is_no_folder_of_ours_hides_no_absence(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "tool").mkdir()  # exec says `Permission denied` of a folder.
+    outcome = run(["tool"], 1, env={"PATH": str(tmp_path / "here")})
+    assert (outcome.kind, outcome.why) == ("not-installed", "there is no program 'tool'")
+
+
 def test_a_file_that_cannot_be_run(tmp_path: Path) -> None:
     text, lost, odd = tmp_path / "text", tmp_path / "lost", tmp_path / "odd"
     text.write_text("hello")
@@ -141,7 +147,7 @@ def test_programs_run_side_by_side_and_keep_their_order() -> None:
 
 
 def test_a_program_that_no_kill_reaches_is_let_go() -> None:
-    outcome = run(["sleep", "60"], 0.1, kill=lambda _pid, _signal: None)
+    outcome = run(["sleep", "60"], 0.1, kill=lambda _pid, _signal: None, grace_seconds=0.1)
     assert outcome.pid is not None
     try:
         assert (outcome.kind, outcome.returncode, outcome.state) == ("hung", None, "S")
@@ -158,7 +164,7 @@ def test_a_helper_that_no_kill_reaches_is_let_go_though_its_parent_is_gone() -> 
     def kill_only_the_parent(pid: int, number: int) -> None:
         os.kill(pid, number)
 
-    outcome = run(["sh", "-c", "sleep 60 & echo $!; wait"], 0.3, kill=kill_only_the_parent)
+    outcome = run(["sh", "-c", "sleep 60 & echo $!; wait"], 0.3, kill=kill_only_the_parent, grace_seconds=0.3)
     os.kill(int(outcome.stdout), signal.SIGKILL)
     assert (outcome.kind, outcome.state) == ("hung", "S")
 
@@ -174,7 +180,7 @@ UNKILLABLE = """
     kids = []
     signal.signal(signal.SIGALRM, lambda *_: kids.append(subprocess.Popen(["sleep", "60"])))
     signal.setitimer(signal.ITIMER_REAL, 0.2)
-    outcome = run(["sleep", "60"], 0.6)
+    outcome = run(["sleep", "60"], 0.6, grace_seconds=0.5)
     print(outcome.kind, outcome.state, outcome.wait_channel, os.path.exists(f"/proc/{outcome.pid}"))
     del outcome
     kids[0].wait()

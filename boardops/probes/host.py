@@ -201,8 +201,11 @@ def core_count(machine: Machine) -> int:
 
 
 def thread_count(machine: Machine) -> int:
-    """Hardware threads that are switched on."""
-    return len(re.findall(r"^cpu\d+ ", machine.text("/proc/stat"), re.MULTILINE))
+    """Hardware threads that are switched on. Raises Unread."""
+    count = len(re.findall(r"^cpu\d+ ", machine.text("/proc/stat"), re.MULTILINE))
+    if not count:
+        raise Unread("unreadable", "/proc/stat names no processor")
+    return count
 
 
 def shm(machine: Machine) -> dict[str, Read]:
