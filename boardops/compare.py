@@ -347,11 +347,16 @@ def words(comparisons: tuple[Comparison, ...], limits: tuple[Limit | Missing, ..
     return " and ".join(parts)
 
 
+_SPEC_WORDS = {">=": "at least ", "<=": "at most ", "==": "", "!=": "not ", ">": "above ", "<": "below "}
+
+
 def _show_limit(op: str, limit: Limit | Missing, fact: Fact) -> str:
     if isinstance(limit, Missing):
         return f"an unknown limit ({limit.why})"
     if op == "empty":
         return "nothing" if limit else "something"
+    if op == "version":
+        return " and ".join(f"{_SPEC_WORDS[sign]}{version}" for sign, version in parse_spec(str(limit)))
     if isinstance(limit, Near):
         return show(limit.within, fact.unit) if limit.within is not None else show(limit.within_ratio, "ratio")
     if isinstance(limit, tuple):

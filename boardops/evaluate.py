@@ -371,8 +371,8 @@ def _fold(
     lost = next((f.rule for f in findings if f.fact == "board.lost" and f.verdict == "fail"), None)
 
     def cause(finding: Finding) -> str | None:
-        if finding.verdict not in FOLDABLE:
-            return None
+        if finding.verdict not in FOLDABLE or finding.missing == "not-collected":
+            return None  # What nobody looked for needs no cause.
         for name in rules[finding.rule].caused_by:
             if name in here and here[name].verdict in FOLDABLE and here[name].missing != "not-collected":
                 return name

@@ -189,7 +189,7 @@ class _Child:
         channel = thread.wait_channel() if thread else None
         where = f" in state {state}" if state else ""
         where += f", in {channel}" if channel else ""
-        cause = "the driver hangs, and as a rule only a reboot ends that" if state == "D" else "it was let go"
+        cause = "nothing wakes it, as a rule only a reboot does" if state == "D" else "it was let go"
         reason = why_of(self.program, self.killed_for, None, b"")
         why = f"{reason}, but the kernel still keeps it{where}: {cause}"
         return self._outcome("hung", now, why, state=state, wait_channel=channel)

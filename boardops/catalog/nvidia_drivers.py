@@ -75,8 +75,9 @@ def support_end(driver_version: str) -> SupportEnd | None:
         return None
     branch = branch_of(driver_version)
     if branch is not None and branch.end is not None:
-        why = f"support of branch {number} ends then, the latest of {len(branch.ends)} dates in the sources"
-        return SupportEnd(branch.end.date, False, why, tuple(end.source for end in branch.ends), branch.confidence)
+        several = f", the latest of {len(branch.ends)} dates in the sources" if len(branch.ends) > 1 else ""
+        why = f"support of branch {number} ends then{several}"
+        return SupportEnd(branch.end.date, False, why, (branch.end.source,), branch.confidence)
     catalog = nvidia_drivers()
     newer = [other for other in catalog.branches if other.branch > number and other.end is not None]
     if not newer or newer[-1].end is None or newer[-1].end.date > catalog.read:

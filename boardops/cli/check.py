@@ -21,7 +21,7 @@ EXIT_CODES = {"ready": 0, "degraded": 1, "not-ready": 2, "unknown": UNKNOWN}
 WIDTH_WITHOUT_TERMINAL = 100
 
 
-class Time(click.ParamType):
+class Time(click.ParamType[datetime.datetime]):
     """A day or a time, in UTC where it names no zone."""
 
     name = "date"

@@ -21,10 +21,11 @@ from boardops.collect import collect
 from boardops.derive import derive
 from boardops.errors import BoardopsError
 from boardops.evaluate import evaluate
-from boardops.evidence import MAX_BYTES, EvidenceError, File, Reading, failed, join, read_file
+from boardops.evidence import MAX_BYTES, EvidenceError, File, failed, join, read_file
 from boardops.facts import Board, Evidence, Facts, Host, Missing, Value, board_key
 from boardops.locate import shipped
 from boardops.quantities import parse
+from boardops.readers.reading import Reading
 from boardops.rules import RuleSet, load
 from boardops.score import (
     SCHEMA,
