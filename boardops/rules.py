@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from boardops.catalog import boards
+from boardops.catalog.sourced import CONFIDENCES
 from boardops.compare import (
     Comparison,
     Condition,
@@ -31,20 +33,7 @@ LANGUAGES = ("en", "zh")
 SEVERITIES = ("fail", "warn", "note")
 VERDICTS = ("pass", "warn", "fail", "unknown", "skipped", "waived")
 IF_MISSING = ("unknown", "skipped", "warn", "fail")
-CONFIDENCES = ("high", "medium", "low", "guess")
-VENDORS = (
-    "nvidia",
-    "ascend",
-    "cambricon",
-    "amd",
-    "hygon",
-    "metax",
-    "iluvatar",
-    "mthreads",
-    "kunlunxin",
-    "enflame",
-    "cpu",
-)
+VENDORS = (*boards.VENDORS, "cpu")
 ACTIONS = (
     "none",
     "watch",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -60,6 +61,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command line and give its exit code. Never raises."""
     debug = "--debug" in arguments
     try:
+        _take_signals()
         code = group.main(list(arguments), prog_name="boardops", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -81,6 +83,12 @@ def run(arguments: Sequence[str]) -> int:
         say(f"a fault of boardops itself: {type(error).__name__}: {error}; --debug shows where")
         return UNKNOWN
     return code if isinstance(code, int) else 0
+
+
+def _take_signals() -> None:
+    """Children's exit codes are ours even where our parent ignores them, and SIGTERM ends us as Ctrl-C does."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _after_closed_output() -> int:
