@@ -53,7 +53,7 @@ class View:
     boards: tuple[BoardResult, ...]
     """Worst first: readiness, then score."""
     items: tuple[Item, ...]
-    """Failing first, then unknown, then warnings; each root cause once."""
+    """Failing first, then unknown, then warnings, the heaviest first; each root cause once."""
     notes: tuple[Item, ...]
     waived: tuple[Item, ...]
     unseen: tuple[Unseen, ...]
@@ -69,7 +69,7 @@ def view(result: Result) -> View:
     chosen = [board for board in result.boards if board.selected]
     return View(
         boards=tuple(sorted(result.boards, key=_rank)),
-        items=tuple(sorted(_items(roots, places), key=lambda item: COSTLY.index(item.finding.verdict))),
+        items=tuple(sorted(_items(roots, places), key=_urgency)),
         notes=_items([(place, finding) for place, finding in places if finding.note], []),
         waived=_items([(place, finding) for place, finding in places if finding.verdict == "waived"], []),
         unseen=tuple(_unseen(finding for _, finding in places)),
@@ -116,6 +116,10 @@ def _root(finding: Finding, by_id: dict[str, Finding]) -> str:
 
 def _rank(board: BoardResult) -> tuple[int, float, str]:
     return (-ORDER.index(board.readiness), board.score if board.score is not None else -1, board.key)
+
+
+def _urgency(item: Item) -> tuple[int, float]:
+    return (COSTLY.index(item.finding.verdict), -item.finding.weight)
 
 
 def _costs(finding: Finding) -> bool:
