@@ -55,7 +55,7 @@ def _entry(board: Values) -> BoardEntry | None:
 
 def _settle(board: Values, entry: BoardEntry | None, boards: Sequence[Values]) -> dict[str, Value]:
     values = dict(board)
-    if "vgpu" in (_text(board, "virtualization") or ""):
+    if _text(board, "virtualization") == "vgpu":
         return values  # A guest sees little of its board, whatever the model has.
     for name, value in board.items():
         if isinstance(value, Missing) and value.bare and not _withheld(board, name):

@@ -1,0 +1,181 @@
+"""The whole road in one process: options of `boardops check` and what they change."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from boardops.cli.run import Request, perform, read_needs, rule_layers, select
+from boardops.errors import BoardopsError
+from boardops.evaluate import Finding
+from boardops.facts import Board, Missing
+from boardops.score import Result
+from tests.smi_xml import H100, compose, process, with_tags
+
+NOW = datetime.datetime(2026, 12, 1, 12, tzinfo=datetime.timezone.utc)
+
+
+def judged(tmp_path: Path, text: str, **request: object) -> Result:
+    path = tmp_path / "smi.xml"
+    path.write_text(text, encoding="utf-8")
+    wanted = {"files": (str(path),), "site_rules": tmp_path / "no-rules.d", **request}
+    return perform(Request(**wanted), lambda: NOW)  # type: ignore[arg-type]
+
+
+def findings(result: Result) -> Mapping[str, Finding]:
+    return {finding.rule: finding for finding in (*result.host.findings, *result.boards[0].findings)}
+
+
+def test_a_healthy_board_is_ready_and_partial(tmp_path: Path) -> None:
+    result = judged(tmp_path, compose([H100]))
+    assert (result.readiness, result.score, result.usable) == ("ready", 100, 1)
+    assert result.partial == "nvidia-smi XML only"
+    assert 0.8 < result.coverage < 1
+    assert result.cause is None
+    assert result.judged_at == "2026-12-01T08:00:00Z", "the file's own time counts"
+
+
+def test_at_moves_the_day_that_counts(tmp_path: Path) -> None:
+    day = datetime.datetime(2029, 1, 1, tzinfo=datetime.timezone.utc)
+    result = judged(tmp_path, compose([H100]), at=day)
+    assert findings(result)["driver.supported"].verdict == "warn"
+    assert result.readiness == "degraded"
+
+
+def test_free_memory_against_a_need(tmp_path: Path) -> None:
+    tags = with_tags(H100, {"fb_memory_usage/used": "20000 MiB", "fb_memory_usage/free": "61080 MiB"})
+    enough = judged(tmp_path, compose([tags]), intent="in-service", needs=("free=59GiB",))
+    short = judged(tmp_path, compose([tags]), intent="in-service", needs=("free=60GiB",))
+    assert findings(enough)["need.free"].verdict == "pass"
+    assert findings(short)["need.free"].verdict == "fail"
+    assert short.readiness == "not-ready"
+
+
+def test_fragmentation_needs_several_owners(tmp_path: Path) -> None:
+    tags = with_tags(H100, {"fb_memory_usage/used": "40000 MiB", "fb_memory_usage/free": "41080 MiB"})
+    two = compose([tags], processes={0: [process(1, "vllm"), process(2, "jupyter")]})
+    one = compose([tags], processes={0: [process(n, "python3 train.py") for n in range(1, 9)]})
+    wanted = {"intent": "in-service", "needs": ("free=70GiB",)}
+    fragmented = findings(judged(tmp_path, two, **wanted))
+    job = findings(judged(tmp_path, one, **wanted))
+    assert fragmented["memory.fragmented"].verdict == "fail"
+    assert fragmented["need.free"].caused_by == "memory.fragmented"
+    assert job["memory.fragmented"].verdict == "skipped"
+    assert job["need.free"].verdict == "fail"
+
+
+@pytest.mark.parametrize(
+    ("needs", "rule", "verdict"),
+    [
+        (("boards=1",), "need.boards", "pass"),
+        (("boards=2",), "need.boards", "fail"),
+        (("cuda=13.0",), "need.cuda", "pass"),
+        (("cuda=13.1",), "need.cuda", "fail"),
+        ((), "need.boards", "skipped"),
+    ],
+)
+def test_needs_are_judged_as_rules(tmp_path: Path, needs: tuple[str, ...], rule: str, verdict: str) -> None:
+    assert findings(judged(tmp_path, compose([H100]), needs=needs))[rule].verdict == verdict
+
+
+def test_read_needs() -> None:
+    values = read_needs(["free=70GiB", "boards=8"])
+    assert values["need.free_bytes"] == 70 * 2**30
+    assert values["need.board_count"] == 8
+    assert isinstance(values["need.cuda_version"], Missing)
+    for bad in ("free", "free=", "free=-1", "boards=1.5", "cuda=x", "p2p"):
+        with pytest.raises(BoardopsError, match="--need"):
+            read_needs([bad])
+
+
+def test_only_and_skip_leave_rules_unknown_and_say_so(tmp_path: Path) -> None:
+    lost = with_tags(H100, {"temperature/gpu_temp": "GPU is lost"})
+    result = judged(tmp_path, compose([lost]), only=("pcie.*",), skip=("pcie.replay*",))
+    found = findings(result)
+    assert found["board.answers"].verdict == "unknown" and not found["board.answers"].required
+    assert found["pcie.replay"].verdict == "unknown"
+    assert found["pcie.width"].verdict == "pass"
+    assert result.partial == "nvidia-smi XML only; only rules pcie.*; without rules pcie.replay*"
+
+
+def test_only_the_selected_board_counts(tmp_path: Path) -> None:
+    narrow = with_tags(
+        H100,
+        {"pci/pci_bus_id": "00000000:2A:00.0", "pci/pci_gpu_link_info/link_widths/current_link_width": "4x"},
+    )
+    text = compose([H100, narrow])
+    assert judged(tmp_path, text).readiness == "not-ready"
+    good = judged(tmp_path, text, boards=("18:00.0",))
+    assert good.readiness == "ready" and good.usable == 1
+    assert [board.selected for board in good.boards] == [True, False]
+
+
+def test_selectors() -> None:
+    boards = (
+        Board(vendor="nvidia", pci_address="0000:18:00.0", uuid="GPU-A", serial="1", index=0),
+        Board(vendor="nvidia", pci_address="0001:2a:00.0", uuid="GPU-B", serial="2", index=1),
+    )
+    for selector, chosen in {
+        "0000:18:00.0": (True, False),
+        "18:00.0": (True, False),
+        "*:2A:*": (False, True),
+        "gpu-b": (False, True),
+        "nvidia": (True, True),
+        "0": (True, False),
+    }.items():
+        assert select(boards, [selector]) == chosen, selector
+    with pytest.raises(BoardopsError, match=r"0000:18:00\.0"):
+        select(boards, ["9"])
+
+
+def test_a_file_without_boards_is_never_ready(tmp_path: Path) -> None:
+    result = judged(tmp_path, compose([]))
+    assert result.readiness == "unknown" and result.cause == "no board was seen"
+    assert result.score is None
+    assert judged(tmp_path, compose([]), needs=("boards=8",)).readiness == "not-ready"
+
+
+def test_fewer_boards_than_the_driver_has_is_a_note(tmp_path: Path) -> None:
+    found = findings(judged(tmp_path, compose([H100], attached=8)))["boards.listed"]
+    assert found.verdict == "pass" and found.note and "1 boards are listed" in found.note
+
+
+def test_site_rules_come_between_the_shipped_and_those_asked_for(tmp_path: Path) -> None:
+    site = tmp_path / "rules.d"
+    site.mkdir()
+    for path, limit in ((site / "10-site.yaml", 5), (tmp_path / "mine.yaml", 6)):
+        path.write_text(
+            f"schema: boardops.rules/1\nrules:\n  - id: pcie.replay\n    expect: {{at_most: {limit}}}\n",
+            encoding="utf-8",
+        )
+    layers = rule_layers([str(tmp_path / "mine.yaml")], site)
+    assert [Path(name).name for name, _ in layers] == ["rules.yaml", "10-site.yaml", "mine.yaml"]
+    text = compose([with_tags(H100, {"pci/replay_counter": "7"})])
+    found = findings(judged(tmp_path, text, site_rules=site, rules=(str(tmp_path / "mine.yaml"),)))
+    assert found["pcie.replay"].note and found["pcie.replay"].expected == "at most 6"
+
+
+def test_the_same_file_gives_the_same_report(tmp_path: Path) -> None:
+    text = compose([H100, with_tags(H100, {"pci/pci_bus_id": "00000000:2A:00.0", "temperature/gpu_temp": "ERR!"})])
+    first, second = judged(tmp_path, text), judged(tmp_path, text)
+    assert first.boards == second.boards and first.host == second.host
+    assert first.readiness == "unknown", "a required temperature could not be read"
+
+
+def test_the_processor_is_a_stand_in_board(tmp_path: Path) -> None:
+    result = perform(Request(cpu=True, site_rules=tmp_path), lambda: NOW)
+    (board,) = result.boards
+    assert board.vendor == "cpu"
+    assert result.readiness == "ready"
+    assert result.score == 100
+    assert findings(result)["memory.seen"].verdict == "pass"
+    assert findings(result)["host.seen"].verdict == "pass"
+
+
+def test_a_live_run_without_boards_is_unknown(tmp_path: Path) -> None:
+    result = perform(Request(site_rules=tmp_path), lambda: NOW)
+    assert result.readiness == "unknown"
+    assert result.cause is not None and "no board was seen" in result.cause
