@@ -23,7 +23,6 @@ _FEATURES: Mapping[str, tuple[str, ...]] = {
 # Facts that the driver withholds while error correction is off, or while the board is split into instances.
 _NEED_ECC = ("ecc.corrected", "ecc.uncorrected", "ecc.sram", "rows.", "pages.")
 _NEED_WHOLE = ("utilization.",)
-_NO_PROCESSOR = Missing("not-supported", "the processor has no such thing")
 
 
 def derive(host: Values, boards: Sequence[Values], at: datetime.datetime) -> tuple[Host, tuple[Board, ...]]:
@@ -90,9 +89,6 @@ def _should_exist(name: str, entry: BoardEntry | None, board: Values, boards: Se
 def _board(board: dict[str, Value], entry: BoardEntry | None) -> dict[str, Value]:
     values = {**board, **_spec(entry)}
     if values.get("vendor") == "cpu":
-        for name in known():
-            if name.startswith("board."):
-                values.setdefault(name.partition(".")[2], _NO_PROCESSOR)
         values["lost"] = False
         values["spec.known"] = False
     _fill(values, "temperature.slowdown_celsius", _slowdown(values))

@@ -169,8 +169,8 @@ def test_the_driver_for_a_toolkit() -> None:
     assert host.software.cuda_toolkit_driver_version == gone
 
 
-def test_the_stand_in_board_has_only_what_a_processor_has() -> None:
+def test_the_stand_in_board_is_not_lost_and_asks_for_no_bus() -> None:
     host, (board,) = derive({}, [{"vendor": "cpu", "model": "X", "memory.total_bytes": 2**34}], AT)
     assert board.lost is False
-    assert kind(board.pcie.link_width_lanes) == "not-supported"
+    assert board.spec.known is False
     assert kind(host.boards_on_bus_count) == "not-supported"
