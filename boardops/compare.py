@@ -9,6 +9,7 @@ pattern for `matches` is tried on a bounded text only.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
@@ -16,7 +17,7 @@ from statistics import median
 from boardops.facts import Fact, Fault, Missing, Value, known
 from boardops.quantities import parse, show
 from boardops.versions import looks_like_version, parse_spec, satisfies, version_key
-from boardops.yamlfile import Item, nearest
+from boardops.yamlfile import Item, nearest, short
 
 Scalar = str | int | float | bool
 MAX_MATCHED = 4096
@@ -127,7 +128,7 @@ def read_fact_name(item: Item, what: str, subject: str) -> Fact:
     name = item.text(what)
     fact = known().get(name)
     if fact is None:
-        raise item.error(f"{what} names the unknown fact {name!r}{nearest(name, known())}")
+        raise item.error(f"{what} names the unknown fact {short(name)}{nearest(name, known())}")
     if subject == "host" and name.startswith("board."):
         raise item.error(f"{what} names {name}, but a rule for the host sees no board")
     return fact
@@ -182,7 +183,13 @@ def _read_limit(item: Item, op: str, fact: Fact, what: str, subject: str) -> Lim
     values = tuple(_read_value(part, fact, what, subject) for part in item.list(what))
     if not values or (operator.takes == "pair" and len(values) != 2):
         raise item.error(f"{what} must be a list of {'two values' if operator.takes == 'pair' else 'values'}")
+    if operator.takes == "pair" and _reversed(values[0], values[1], fact):
+        raise item.error(f"{what} has its larger value first, so nothing lies between")
     return values
+
+
+def _reversed(low: Scalar | Ref, high: Scalar | Ref, fact: Fact) -> bool:
+    return not isinstance(low, Ref) and not isinstance(high, Ref) and _order(low, high, fact) > 0
 
 
 def _article(fact: Fact) -> str:
@@ -210,8 +217,10 @@ def _read_pattern(item: Item, what: str) -> str:
     if len(pattern) > MAX_PATTERN:
         raise item.error(f"{what} is longer than {MAX_PATTERN} characters")
     try:
-        re.compile(pattern)
-    except re.error as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            re.compile(pattern)
+    except (re.error, OverflowError, RecursionError, Warning) as error:
         raise item.error(f"{what} is not a regular expression: {error}") from None
     return pattern
 
@@ -242,7 +251,7 @@ def read_scalar(item: Item, fact: Fact, what: str) -> Scalar:
         raise item.error(f"{what} must be one word")
     text = item.text(what)
     if fact.kind == "version" and not looks_like_version(text):
-        raise item.error(f"{what} must be a version, not {text!r}")
+        raise item.error(f"{what} must be a version, not {short(text)}")
     return text
 
 

@@ -136,16 +136,19 @@ def judge(
     if isinstance(found, Missing):
         return _of_missing(rule, found, "", expected)
     shown = show(found, fact.unit)
-    warn_limits = _limits(rule.warn, lookup, peers, baseline)
-    for limit, reference in (*limits, *warn_limits):
-        for value in (limit, reference):
-            if isinstance(value, Missing):
-                return _of_missing(rule, value, shown, expected)
+    unseen = _missing_in(limits)
+    if unseen is not None:
+        return _of_missing(rule, unseen, shown, expected)
     if not all(_holds(c, found, limit, ref, rule) for c, (limit, ref) in zip(rule.expect, limits, strict=True)):
         reason = _say(rule, lookup, shown, expected, language)
         if rule.severity == "note":
             return Judged("pass", shown, expected, reason, noted=True)
         return Judged("fail" if rule.severity == "fail" else "warn", shown, expected, reason)
+    # Only now: a warning's limit that nobody could read must not hide a failure.
+    warn_limits = _limits(rule.warn, lookup, peers, baseline)
+    unseen = _missing_in(warn_limits)
+    if unseen is not None:
+        return _of_missing(rule, unseen, shown, expected)
     if rule.warn and all(
         _holds(c, found, limit, ref, rule) for c, (limit, ref) in zip(rule.warn, warn_limits, strict=True)
     ):
@@ -168,6 +171,10 @@ def _limits(
         )
         for comparison in comparisons
     )
+
+
+def _missing_in(limits: tuple[Resolved, ...]) -> Missing | None:
+    return next((value for pair in limits for value in pair if isinstance(value, Missing)), None)
 
 
 def _holds(
@@ -293,13 +300,14 @@ def evaluate(
         )
     by_id = {rule.id: rule for rule in rules.rules}
     folded_host = _fold(host, {}, by_id)
-    at_host = {finding.rule: finding for finding in folded_host}
     hostname = facts.host.hostname if isinstance(facts.host.hostname, str) else ""
     waive = _waiver_of(rules.waivers, at.date(), hostname)
     return Findings(
         (*(waive(finding, "") for finding in folded_host), *_expired(rules.waivers, at.date(), hostname)),
         tuple(
-            tuple(waive(finding, board_key(board)) for finding in _fold(findings, at_host, by_id))
+            tuple(
+                waive(finding, board_key(board)) for finding in _fold(findings, _concerning(folded_host, board), by_id)
+            )
             for board, findings in zip(facts.boards, boards, strict=True)
         ),
     )
@@ -318,6 +326,8 @@ def _lookup(host: Host, board: Board | None) -> Lookup:
 def _peers(rule: Rule, board: Board, boards: tuple[Board, ...]) -> tuple[float, ...]:
     if not any(comparison.op == "near_peers" for comparison in (*rule.expect, *rule.warn)):
         return ()
+    if isinstance(board.model, Missing):
+        return ()  # Boards of unknown models are not alike.
     name = rule.fact.partition(".")[2]
     values = (value_of(other, name) for other in boards if other is not board and other.model == board.model)
     return tuple(value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool))
@@ -363,6 +373,10 @@ def _finding(rule: Rule, judged: Judged, evidence: tuple[str, ...], language: st
     )
 
 
+def _concerning(host: tuple[Finding, ...], board: Board) -> dict[str, Finding]:
+    return {finding.rule: finding for finding in host if finding.vendor in {None, board.vendor}}
+
+
 def _fold(
     findings: tuple[Finding, ...], at_host: Mapping[str, Finding], rules: Mapping[str, Rule]
 ) -> tuple[Finding, ...]:
@@ -374,11 +388,18 @@ def _fold(
         if finding.verdict not in FOLDABLE or finding.missing == "not-collected":
             return None  # What nobody looked for needs no cause.
         for name in rules[finding.rule].caused_by:
-            if name in here and here[name].verdict in FOLDABLE and here[name].missing != "not-collected":
+            if name in here and _explains(here[name], finding):
                 return name
         return lost if finding.missing == "lost" and finding.rule != lost else None
 
     return tuple(replace_struct(finding, caused_by=cause(finding)) for finding in findings)
+
+
+def _explains(cause: Finding, finding: Finding) -> bool:
+    """Whether a possible cause was really found. One that is unknown explains no more than an unknown."""
+    if cause.missing == "not-collected":
+        return False
+    return cause.verdict in {"warn", "fail"} or cause.verdict == finding.verdict == "unknown"
 
 
 def _waiver_of(waivers: tuple[Waiver, ...], today: datetime.date, hostname: str) -> Callable[[Finding, str], Finding]:

@@ -443,19 +443,19 @@ def value_of(subject: Struct, name: str) -> Value:
 
 def build_board(values: Values) -> Board:
     """A board from facts by dotted name. Raises msgspec.ValidationError for a name or type that is not declared."""
-    return msgspec.convert(_nest(values), Board, strict=True)
+    return msgspec.convert(_nest(values, "board"), Board, strict=True)
 
 
 def build_host(values: Values) -> Host:
     """A host from facts by dotted name. Raises msgspec.ValidationError for a name or type that is not declared."""
-    return msgspec.convert(_nest(values), Host, strict=True)
+    return msgspec.convert(_nest(values, "host"), Host, strict=True)
 
 
-def _nest(values: Values) -> dict[str, Any]:
+def _nest(values: Values, subject: str) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for name, value in values.items():
-        if f"board.{name}" not in known() and f"host.{name}" not in known():
-            raise msgspec.ValidationError(f"no fact is called {name}")
+        if f"{subject}.{name}" not in known():
+            raise msgspec.ValidationError(f"no fact is called {subject}.{name}")
         *groups, word = name.split(".")
         node = tree
         for group in groups:

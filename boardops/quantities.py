@@ -6,10 +6,14 @@ units of facts.py.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 
 _TEXT = re.compile(r"^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z%°/]*)\s*$")
+
+MAX_TEXT = 60
+"""Characters that a number with its unit may have."""
 
 FACTORS: dict[str, dict[str, float]] = {
     "bytes": {
@@ -39,8 +43,9 @@ def parse(text: str, unit: str) -> float | int:
     >>> parse("16 GiB", "bytes"), parse("55 %", "ratio"), parse("12", "count")
     (17179869184, 0.55, 12)
     """
-    match = _TEXT.match(text)
+    match = _TEXT.match(text) if len(text) <= MAX_TEXT else None
     if not match:
+        text = text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "..."
         raise ValueError(f"{text!r} is not a number with a unit of {unit}")
     number, word = match.groups()
     factor = FACTORS.get(unit, {}).get(word) if word else 1
@@ -50,12 +55,15 @@ def parse(text: str, unit: str) -> float | int:
     value = float(number) * factor
     if unit == "ratio" and word == "%":
         value = float(number) / 100
+    if not math.isfinite(value):
+        raise ValueError(f"{text!r} is too large")
     return int(value) if value.is_integer() and unit in {"bytes", "lanes", "count", "generation"} else value
 
 
 def _round(value: float, digits: int = 1) -> str:
     text = f"{value:.{digits}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
 
 
 def _bytes(value: float) -> str:

@@ -26,12 +26,14 @@ from boardops.compare import (
     read_scalar,
 )
 from boardops.facts import MISSING_KINDS, Fact, Missing
-from boardops.yamlfile import Item, YamlError, nearest, read_yaml
+from boardops.yamlfile import Item, YamlError, nearest, read_yaml, short
 
 SCHEMA = "boardops.rules/1"
 LANGUAGES = ("en", "zh")
 SEVERITIES = ("fail", "warn", "note")
 VERDICTS = ("pass", "warn", "fail", "unknown", "skipped", "waived")
+CASE_VERDICTS = tuple(verdict for verdict in VERDICTS if verdict != "waived")
+"""What a rule itself can say."""
 IF_MISSING = ("unknown", "skipped", "warn", "fail")
 VENDORS = (*boards.VENDORS, "cpu")
 ACTIONS = (
@@ -78,7 +80,7 @@ RULE_KEYS = (
 )
 WAIVER_KEYS = ("rule", "board", "host", "reason", "owner", "ticket", "until")
 NEEDED_KEYS = ("title", "for", "fact", "expect", "severity", "weight", "remedy", "source", "cases")
-_ID = re.compile(r"^[a-z0-9_-]+(\.[a-z0-9_-]+)+$")
+_ID = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+")
 
 Words = Mapping[str, str]
 """A text by language; `en` is always there."""
@@ -186,9 +188,9 @@ def load(layers: Iterable[tuple[str, str]]) -> RuleSet:
     digest = hashlib.sha256()
     files = []
     for name, text in layers:
+        top = read_yaml(text, name).map("a rules file", TOP_KEYS, ("schema",))
         digest.update(text.encode())
         files.append(name)
-        top = read_yaml(text, name).map("a rules file", TOP_KEYS, ("schema",))
         if top["schema"].text("schema") != SCHEMA:
             raise top["schema"].error(f"schema must be {SCHEMA!r}, not {top['schema'].shown()}")
         if "scoring" in top:
@@ -218,8 +220,8 @@ def _merge(entries: list[Item], merged: dict[str, dict[str, Item]], places: dict
     for entry in entries:
         keys = entry.map("a rule", RULE_KEYS, ("id",))
         name = keys["id"].text("id")
-        if not _ID.match(name):
-            raise keys["id"].error(f"id {name!r} must be lower-case words joined by dots, subject first")
+        if not _ID.fullmatch(name):
+            raise keys["id"].error(f"id {short(name)} must be lower-case words joined by dots, subject first")
         if name in seen:
             raise keys["id"].error(f"rule {name!r} stands in this file twice, first in line {seen[name]}")
         seen[name] = keys["id"].line
@@ -240,6 +242,21 @@ def _check_causes(rules: tuple[Rule, ...], merged: Mapping[str, Mapping[str, Ite
                 raise item.error(f"caused_by of {rule.id} names the unknown rule {cause!r}{nearest(cause, merged)}")
             if cause == rule.id:
                 raise item.error(f"caused_by of {rule.id} names the rule itself")
+    _check_circles({rule.id: rule.caused_by for rule in rules}, merged)
+
+
+def _check_circles(causes: Mapping[str, tuple[str, ...]], merged: Mapping[str, Mapping[str, Item]]) -> None:
+    """No rule may explain its own cause: both findings would be folded, and neither shown."""
+    for start in causes:
+        seen: set[str] = set()
+        rest = list(causes[start])
+        while rest:
+            name = rest.pop()
+            if name == start:
+                raise merged[start]["caused_by"].error(f"caused_by of {start} leads back to the rule itself")
+            if name not in seen:
+                seen.add(name)
+                rest.extend(causes[name])
 
 
 def _read_scoring(entries: Mapping[str, Item], caps: Mapping[str, Item]) -> Scoring:
@@ -296,10 +313,12 @@ def _read_words(item: Item, what: str, placeholders: tuple[str, ...] = ()) -> Wo
         entries = item.map(what, LANGUAGES, ("en",))
         texts = {language: entry.text(f"{what}.{language}") for language, entry in entries.items()}
     for text in texts.values():
-        for name in re.findall(r"\{(.*?)\}", text):
+        for name in re.findall(r"\{([^{}]*)\}", text):
             if name not in placeholders:
                 allowed = ", ".join(f"{{{word}}}" for word in placeholders) or "none"
-                raise item.error(f"{what} uses {{{name}}}; allowed: {allowed}{nearest(name, placeholders)}")
+                raise item.error(
+                    f"{what} uses {{{short(name)[1:-1]}}}; allowed: {allowed}{nearest(name, placeholders)}"
+                )
     return texts
 
 
@@ -339,9 +358,18 @@ def _read_rule(name: str, keys: Mapping[str, Item], place: Item) -> Rule:
         remedy=_read_remedy(keys["remedy"]),
         source=_read_source(keys["source"]),
         cases=_read_cases(keys["cases"], name, subject),
-        off=keys["off"].text("off") if "off" in keys else None,
+        off=_read_off(keys["off"]) if "off" in keys else None,
         places={key: f"{item.file}:{item.line}" for key, item in keys.items()},
     )
+
+
+def _read_off(item: Item) -> str | None:
+    """Why a rule is switched off. `off: false` in a later layer switches it on again."""
+    if item.value is False:
+        return None
+    if item.value is True or not item.text("off").strip():
+        raise item.error("off must say why the rule is switched off")
+    return item.text("off")
 
 
 def _read_positive(item: Item, what: str) -> float:
@@ -389,7 +417,7 @@ def _read_case(item: Item, subject: str) -> Case:
         read_given(keys["given"], "given", subject),
         tuple(read_given(peer, "peers", subject) for peer in peers),
         read_given(keys["baseline"], "baseline", subject) if "baseline" in keys else {},
-        keys["verdict"].one_of("verdict", VERDICTS),
+        keys["verdict"].one_of("verdict", CASE_VERDICTS),
         keys["note"].flag("note") if "note" in keys else None,
     )
 

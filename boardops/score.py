@@ -119,7 +119,12 @@ def cap_of(findings: Iterable[Finding], scoring: Scoring) -> float:
 def score_of(findings: Sequence[Finding], scoring: Scoring) -> float | None:
     """The score, 0 to 100 with one decimal; None where nothing was judged."""
     raw = raw_score(findings)
-    return None if raw is None else round(min(raw, cap_of(findings, scoring)), 1)
+    return None if raw is None else _tenths(min(raw, cap_of(findings, scoring))) / 10
+
+
+def _tenths(points: float) -> int:
+    """Points in whole tenths; the one place that rounds, so that score and waterfall never differ."""
+    return round(10 * points)
 
 
 def waterfall_of(findings: Sequence[Finding], scoring: Scoring) -> tuple[Row, ...]:
@@ -135,13 +140,13 @@ def waterfall_of(findings: Sequence[Finding], scoring: Scoring) -> tuple[Row, ..
     costly = [finding for finding in judged if finding.verdict in {"warn", "fail"}]
     losses = [1000 * finding.weight * (1 - (earned(finding) or 0)) / total for finding in costly]
     raw = raw_score(findings)
-    before_cap = 1000 - round(10 * (raw if raw is not None else 0))
+    before_cap = 1000 - _tenths(raw if raw is not None else 0)
     tenths = _apportion(losses, before_cap)
     rows = [
         Row(finding.rule, points / 10, finding.reason) for finding, points in zip(costly, tenths, strict=True) if points
     ]
     rows.sort(key=lambda row: -row.points)
-    rest = 1000 - round(10 * score) - before_cap
+    rest = 1000 - _tenths(score) - before_cap
     if rest:
         cap = cap_of(findings, scoring)
         worst = "fail" if any(finding.verdict == "fail" for finding in costly) else "warning"

@@ -32,7 +32,7 @@ def version_key(text: str) -> Key:
     True
     >>> version_key("24.1.rc1") < version_key("24.1")
     True
-    >>> version_key("580") == version_key("580.0")
+    >>> version_key("25.0.rc1") < version_key("25.0") == version_key("25")
     True
     """
     text = text.strip()
@@ -44,11 +44,17 @@ def version_key(text: str) -> Key:
             parts.append((1, int(part[:18]), ""))
         else:
             rank = _BEFORE_RELEASE.get(part.lower())
+            if rank is not None:
+                _drop_zeros(parts)  # 25.0.rc1 is a candidate of 25, as 25.0 is 25.
             parts.append((-1, rank, part.lower()) if rank is not None else (2, 0, part.lower()))
-    while parts and parts[-1] == (1, 0, ""):
-        parts.pop()
+    _drop_zeros(parts)
     # The end of a version sorts after a release candidate (-1) and before a further number (1).
     return (*parts, (0, 0, ""))
+
+
+def _drop_zeros(parts: list[tuple[int, int, str]]) -> None:
+    while parts and parts[-1] == (1, 0, ""):
+        parts.pop()
 
 
 _COMPARE: dict[str, Callable[[Key, Key], bool]] = {
