@@ -287,7 +287,14 @@ def evaluate(
             judged = judge(rule, lookup, peers, base.get(key, {}).get(rule.fact), language)
         return _finding(rule, judged, facts.evidence_of(key, _names(rule)), language)
 
-    host = tuple(find(rule, "host", host_lookup, ()) for rule in rules.rules if rule.subject == "host")
+    def find_at_host(rule: Rule) -> Finding:
+        if rule.vendor and facts.boards and rule.vendor not in vendors:
+            # Without any board nobody knows which vendor's boards should be here.
+            return _finding(rule, Judged("skipped", "", "", f"no {rule.vendor} board is here"), (), language)
+        return find(rule, "host", host_lookup, ())
+
+    vendors = {board.vendor for board in facts.boards}
+    host = tuple(find_at_host(rule) for rule in rules.rules if rule.subject == "host")
     boards = []
     for board in facts.boards:
         lookup = _lookup(facts.host, board)

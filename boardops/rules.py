@@ -447,4 +447,16 @@ def _read_given_value(item: Item, fact: Fact, what: str) -> Scalar | tuple[str, 
     return value
 
 
-__all__ = ["Case", "Remedy", "Rule", "RuleSet", "Scoring", "Source", "Waiver", "YamlError", "load", "read_given"]
+__all__ = [
+    "CONFIDENCES",
+    "Case",
+    "Remedy",
+    "Rule",
+    "RuleSet",
+    "Scoring",
+    "Source",
+    "Waiver",
+    "YamlError",
+    "load",
+    "read_given",
+]

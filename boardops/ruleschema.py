@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from boardops.catalog.sourced import CONFIDENCES
 from boardops.compare import MAX_PATTERN, OPERATORS, Operator
 from boardops.facts import MISSING_KINDS, known
 from boardops.rules import (
     ACTIONS,
     CASE_VERDICTS,
-    CONFIDENCES,
     IF_MISSING,
     LANGUAGES,
     NEEDED_KEYS,

@@ -26,10 +26,8 @@ class Time(click.ParamType[datetime.datetime]):
 
     name = "date"
 
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime.datetime | None:
-        if value is None or isinstance(value, datetime.datetime):
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime.datetime:
+        if isinstance(value, datetime.datetime):
             return value
         try:
             time = datetime.datetime.fromisoformat(str(value).replace("Z", "+00:00"))

@@ -13,6 +13,7 @@ if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
     # Python 3.10 has no -P: files beside this one must not stand in for modules of the standard library.
     del sys.path[0]
 
+import functools
 import json
 import os
 import threading
@@ -222,7 +223,8 @@ def sram(name: str) -> Read:
     def read(handle: Any) -> int:
         status = nvml.c_nvmlEccSramErrorStatus_v1_t()
         nvml.nvmlDeviceGetSramEccErrorStatus(handle, byref(status))
-        return int(getattr(status, name))
+        value: int = getattr(status, name)
+        return value
 
     return read
 
@@ -429,11 +431,16 @@ FACTS: Mapping[str, Read] = {
 }
 
 
+def ask(table: Mapping[str, Read], handle: Any) -> Values:
+    """All values of a table, each for itself."""
+    return {name: attempt(functools.partial(read, handle)) for name, read in table.items()}
+
+
 def read_board(handle: Any, known: Values) -> None:
     """Print the facts of one board: identity first, then the rest as one line."""
     who = {name: known[name] for name in ("vendor", "pci_address", "index")}
-    say({"board": {**known, **{name: attempt(lambda read=read: read(handle)) for name, read in IDENTITY.items()}}})
-    values = {name: attempt(lambda read=read: read(handle)) for name, read in FACTS.items()}
+    say({"board": {**known, **ask(IDENTITY, handle)}})
+    values = ask(FACTS, handle)
     lost = any(isinstance(value, dict) and value.get("missing") == "lost" for value in values.values())
     say({"board": {**who, **values, "lost": lost}})
 
@@ -469,8 +476,13 @@ def host(count: Any, driver: Any) -> Values:
 
 def fail(missing: Mapping[str, str]) -> None:
     """Nothing can be read: say why, once for each fact of the host."""
-    names = ("software.nvidia_driver_version", "software.cuda_driver_version", "boards_in_driver_count")
-    say({"host": {**dict.fromkeys(names, dict(missing)), "boards_listed_count": dict(missing)}})
+    names = (
+        "software.nvidia_driver_version",
+        "software.cuda_driver_version",
+        "boards_in_driver_count",
+        "boards_listed_count",
+    )
+    say({"host": dict.fromkeys(names, missing)})
     say({"problem": missing["why"]})
 
 

@@ -35,7 +35,7 @@ class Item:
     each: tuple[tuple[Place, Finding], ...]
     """The finding at each place."""
     explains: tuple[str, ...]
-    """Titles of the findings that this one explains."""
+    """Rules whose findings this one explains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,20 +149,20 @@ def _items(roots: Sequence[tuple[Place, Finding]], everything: Sequence[tuple[Pl
         at_place.setdefault(place.key, []).append(finding)
     items = []
     for group in groups.values():
-        titles: dict[str, None] = {}
+        explained: dict[str, None] = {}
         for place, finding in group:
             # What the host's finding explains may stand at any board.
             keys = list(at_place) if place.key == HOST else [place.key]
             for key in keys:
                 for other in explained_by(at_place.get(key, []), finding):
                     if _costs(other):
-                        titles[other.title] = None
+                        explained[other.rule] = None
         items.append(
             Item(
                 finding=group[0][1],
                 places=tuple(place for place, _ in group),
                 each=tuple(group),
-                explains=tuple(titles),
+                explains=tuple(explained),
             )
         )
     return tuple(items)
