@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 from boardops.cli.main import run
@@ -63,12 +65,24 @@ def example() -> str:
     return compose(boards, processes={4: [process(48213, "python3 train.py", "61430 MiB")]})
 
 
+def screen() -> str:
+    """What a terminal of no width of its own shows of the example."""
+    done = subprocess.run(
+        [sys.executable, "-m", "boardops", *COMMAND], capture_output=True, text=True, cwd=FOLDER.parent, check=False
+    )
+    return done.stdout
+
+
 def main() -> None:
-    """Write the capture and every report of it."""
+    """Write the capture, every report of it, and the screen in the README."""
     source = FOLDER / "eight-boards.xml"
     source.write_text(example(), encoding="utf-8")
     outputs = [f"examples/eight-boards.{ending}" for ending in ("html", "md", "json", "txt")]
     run([*COMMAND, *(word for name in outputs for word in ("-o", name))])
+    readme = FOLDER.parent / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    start, end = text.index("```\n", text.index("<!-- screen: ")) + 4, text.index("```\n<!-- end of screen")
+    readme.write_text(text[:start] + screen() + text[end:], encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -220,16 +220,15 @@ def memory(name: str) -> Read:
 
 
 def sram(name: str) -> Read:
-    def read(handle: Any) -> int:
+    def read(handle: Any) -> Any:
         status = nvml.c_nvmlEccSramErrorStatus_v1_t()
         nvml.nvmlDeviceGetSramEccErrorStatus(handle, byref(status))
-        value: int = getattr(status, name)
-        return value
+        return getattr(status, name)
 
     return read
 
 
-def sram_uncorrected(handle: Any) -> int:
+def sram_uncorrected(handle: Any) -> Any:
     return sram("aggregateUncParity")(handle) + sram("aggregateUncSecDed")(handle)
 
 

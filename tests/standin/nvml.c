@@ -746,7 +746,10 @@ static nvmlReturn_t read_field(int board, nvmlFieldValue_t *field)
         code = number(board, &answer, "%s", own);
     else if (text_of(board, of_all))
         code = number(board, &answer, "%s", of_all);
-    field->value.ullVal = 0;
+    /* The value is undefined after an error: something that nobody takes for a value. */
+    field->value.ullVal = code == NVML_SUCCESS ? 0 : 0x5A5A5A5A5A5A5A5AULL;
+    if (code != NVML_SUCCESS)
+        return code;
     if (field->valueType == UL)
         field->value.ullVal = (unsigned long long)answer;
     else

@@ -71,6 +71,9 @@ def test_boards_are_seen_with_their_identities(tmp_path: Path) -> None:
     assert ask(library, "[n.nvmlSystemGetDriverVersion(), n.nvmlSystemGetCudaDriverVersion_v2()]") == ["535.1", 13000]
 
 
+UNDEFINED = 0x5A5A5A5A
+"""What a field holds that could not be read."""
+
 ANSWERS: dict[str, Any] = {
     "n.nvmlDeviceGetTemperature(h, 0)": 34,
     "n.nvmlDeviceGetTemperatureV(h, 0)": 34,
@@ -91,7 +94,7 @@ ANSWERS: dict[str, Any] = {
     "n.nvmlDeviceGetMigMode(h)": [0, 0],
     # The binding gives bytes here, unlike elsewhere.
     "n.nvmlDeviceGetGspFirmwareVersion(h).decode()": "580.95.05",
-    "ask('nvmlDeviceValidateInforom', h)": 0,
+    "ask('nvmlDeviceValidateInforom', h)": None,
     "n.nvmlDeviceGetCurrentClocksEventReasons(h)": 1,
     "sum(n.nvmlDeviceGetNvLinkState(h, link) for link in range(18))": 18,
     "ask('nvmlDeviceGetNvLinkState', h, 18)": "NVMLError_InvalidArgument",
@@ -104,8 +107,15 @@ ANSWERS: dict[str, Any] = {
     "ask('nvmlDeviceGetName', n.c_nvmlDevice_t())": "NVMLError_InvalidArgument",
     "str(n.NVMLError(27))": "Not Ready",
     # Memory temperature, the four limits that are relative, the recovery action, a field that nobody knows.
-    "field(0, 82, 193, 194, 196, 230, 9999)": [[0, 1, 41], [0, 4, -8], [0, 4, -2], [0, 4, 0], [0, 1, 0], [3, 3, 0]],
-    "field(0, (165, 17), (165, 18))": [[0, 1, 1], [2, 1, 0]],
+    "field(0, 82, 193, 194, 196, 230, 9999)": [
+        [0, 1, 41],
+        [0, 5, -8],
+        [0, 5, -2],
+        [0, 5, 0],
+        [0, 1, 0],
+        [3, 3, UNDEFINED],
+    ],
+    "field(0, (165, 17), (165, 18))": [[0, 1, 1], [2, 1, UNDEFINED]],
     "fabric(0, n.c_nvmlGpuFabricInfo_v2_t)": [0, 3, 0b1_10_10_10_10, None],
     "fabric(0, n.c_nvmlGpuFabricInfo_v3_t)": [0, 3, 0b1_10_10_10_10, 1],
 }
@@ -140,7 +150,7 @@ def test_values_that_were_changed(tmp_path: Path) -> None:
         [1, 0],
         3,
         [0, 1, 2],
-        [[0, 1, 2], [0, 3, 9], [0, 3, 7], [3, 1, 0], [0, 3, 3]],
+        [[0, 1, 2], [0, 3, 9], [0, 3, 7], [3, 1, UNDEFINED], [0, 3, 3]],
         0,
         "NVMLError_Unknown",
         -2,
@@ -169,7 +179,10 @@ def test_models_differ_in_what_they_have(tmp_path: Path) -> None:
     [
         (lambda nvml: nvml.error("nvmlInit*", 9), ["NVMLError_DriverNotLoaded", "NVMLError_Uninitialized", None]),
         (lambda nvml: nvml.error("nvmlInit*", 18), ["NVMLError_LibRmVersionMismatch", "NVMLError_Uninitialized", None]),
-        (lambda nvml: nvml.error("nvmlDeviceGetTemperature", 4, board=1), [None, 3, [34, "NVMLError_NoPermission", 34]]),
+        (
+            lambda nvml: nvml.error("nvmlDeviceGetTemperature", 4, board=1),
+            [None, 3, [34, "NVMLError_NoPermission", 34]],
+        ),
         (lambda nvml: nvml.error("nvmlDeviceGet[TU]*", 999), [None, 3, ["NVMLError_Unknown"] * 3]),
         (lambda nvml: nvml.handle_error(2, 17), [None, 3, [34, 34, "NVMLError_OperatingSystem"]]),
         (lambda nvml: nvml.lost(0), [None, 3, ["NVMLError_GpuIsLost", 34, 34]]),
@@ -194,7 +207,10 @@ VERSIONED = {
     "nvmlDeviceGetTemperatureV": ("n.c_nvmlTemperature_v1_t(version={})", "n.nvmlTemperature_v1"),
     "nvmlDeviceGetMarginTemperature": ("n.c_nvmlMarginTemperature_v1_t(version={})", "n.nvmlMarginTemperature_v1"),
     "nvmlDeviceGetGpuFabricInfoV": ("versioned(n.c_nvmlGpuFabricInfo_v3_t, {})", "n.nvmlGpuFabricInfo_v3"),
-    "nvmlDeviceGetSramEccErrorStatus": ("versioned(n.c_nvmlEccSramErrorStatus_v1_t, {})", "n.nvmlEccSramErrorStatus_v1"),
+    "nvmlDeviceGetSramEccErrorStatus": (
+        "versioned(n.c_nvmlEccSramErrorStatus_v1_t, {})",
+        "n.nvmlEccSramErrorStatus_v1",
+    ),
 }
 
 
@@ -257,7 +273,9 @@ def test_a_start_that_hangs_has_to_be_killed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("by", [signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL])
 def test_a_crash_ends_the_process(by: signal.Signals, tmp_path: Path) -> None:
     library = Nvml(tmp_path).crash("nvmlDeviceGetTemperature", board=1, by=by)
-    with child(library, "for i in range(3):\n    print(n.nvmlDeviceGetTemperature(board(i), 0), flush=True)") as process:
+    with child(
+        library, "for i in range(3):\n    print(n.nvmlDeviceGetTemperature(board(i), 0), flush=True)"
+    ) as process:
         out, _ = process.communicate(timeout=20)
     assert (out, process.returncode) == ("34\n", -by)
 
