@@ -40,8 +40,8 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    argv = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, source]
-    built = run(*argv)
+    pip = (sys.executable, "-m", "pip")
+    built = run(*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, source)
     assert built.returncode == 0, built.stderr
     (path,) = folder.glob("boardops-*.whl")
     return path

@@ -6,7 +6,6 @@ Exit codes: 0 ready, 1 degraded, 2 not-ready, 3 unknown, wrong usage or a fault 
 from __future__ import annotations
 
 import importlib
-import os
 import signal
 import sys
 import traceback
@@ -15,7 +14,7 @@ from collections.abc import Sequence
 import click
 
 from boardops import __version__
-from boardops.errors import BoardopsError
+from boardops.errors import BoardopsError, OutputClosedError
 
 UNKNOWN = 3
 INTERRUPTED = 130
@@ -63,9 +62,6 @@ def run(arguments: Sequence[str]) -> int:
     try:
         _take_signals()
         code = group.main(list(arguments), prog_name="boardops", standalone_mode=False)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        return _after_closed_output()
     except (KeyboardInterrupt, click.Abort):
         say("interrupted")
         return INTERRUPTED
@@ -73,6 +69,8 @@ def run(arguments: Sequence[str]) -> int:
         return int(stop.exit_code)
     except click.ClickException as error:
         say(error.format_message())
+        return UNKNOWN
+    except OutputClosedError:
         return UNKNOWN
     except BoardopsError as error:
         say(str(error))
@@ -89,13 +87,6 @@ def _take_signals() -> None:
     """Children's exit codes are ours even where our parent ignores them, and SIGTERM ends us as Ctrl-C does."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-
-
-def _after_closed_output() -> int:
-    """Standard output was closed before we were done; the rest goes nowhere, and there is no verdict to give."""
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())
-    return UNKNOWN
 
 
 def say(message: str) -> None:

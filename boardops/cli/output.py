@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from boardops.errors import BoardopsError
+from boardops.errors import BoardopsError, OutputClosedError
 
 
 def write_file(name: str, text: str) -> None:
@@ -58,13 +58,26 @@ def _umask() -> int:
 
 
 def print_text(text: str) -> None:
-    """Print to standard output whatever its encoding can show; the rest as escapes. Raises BrokenPipeError."""
+    """Print to standard output whatever its encoding can show; the rest as escapes.
+
+    Raises BoardopsError where it was closed or cannot be written.
+    """
     encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.flush()
     data = text.encode(encoding, "backslashreplace")
-    buffer = getattr(sys.stdout, "buffer", None)
-    if buffer is None:
-        sys.stdout.write(data.decode(encoding))
-    else:
-        buffer.write(data)
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        _give_up_standard_output()
+        raise OutputClosedError("standard output was closed") from None
+    except OSError as error:
+        _give_up_standard_output()
+        raise BoardopsError(f"cannot write standard output: {error.strerror or error}") from None
+
+
+def _give_up_standard_output() -> None:
+    """What is still in its buffer goes nowhere, so that Python's own flush at the end does not fail again."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+    os.close(devnull)

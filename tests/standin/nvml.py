@@ -4,8 +4,8 @@
     subprocess.run([...], env={**os.environ, **library.environment()})
     assert library.calls()["nvmlDeviceGetCount_v2"] == 1
 
-Tests of probes use it. What the keys mean can be read in `nvml.c`: numbers have the unit of the real library (milliwatts,
-bytes, megahertz, degrees Celsius), and a key that is missing is answered with "not supported".
+Tests of probes use it. What the keys mean can be read in `nvml.c`: numbers have the unit of the real library
+(milliwatts, bytes, megahertz, degrees Celsius), and a key that is missing is answered with "not supported".
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tests.standin import library
+from tests.standin.addresses import pci_address
 from tests.standin.behaviour import EVERY_BOARD, NO_BOARD, Behaviour, Refused, Value, environment
 
 UNSUPPORTED = Refused(3)
 MIB = 1 << 20
-PCI_BUSES = (0x18, 0x2A, 0x3A, 0x5D, 0x9A, 0xAB, 0xBA, 0xDB, *range(0x101, 0x139))
 HANDLE_FUNCTIONS = "nvmlDeviceGetHandleBy*"
 
 HOST: Mapping[str, Value] = {"driver_version": "580.95.05", "nvml_version": "13.580.95.05", "cuda_version": 13000}
@@ -271,17 +271,10 @@ class Nvml(Behaviour):
 
 def identity(number: int) -> dict[str, Value]:
     """What tells one board of a host from the others."""
-    domain, bus = divmod(PCI_BUSES[number], 0x100)
     return {
-        "pci_address": f"{domain:08X}:{bus:02X}:00.0",
+        "pci_address": f"0000{pci_address(number)}".upper(),
         "uuid": f"GPU-00000000-1111-2222-3333-{number + 1:012d}",
         "serial": f"{number + 1:013d}",
         "minor_number": number,
         "module_id": number + 1,
     }
-
-
-def pci_address(number: int) -> str:
-    """The PCI address of a board as the project writes it."""
-    domain, bus = divmod(PCI_BUSES[number], 0x100)
-    return f"{domain:04x}:{bus:02x}:00.0"
