@@ -164,8 +164,7 @@ def _findings(title: str, findings: tuple[Finding, ...]) -> str:
             escape(finding.note or finding.reason),
         )
         rows.append(f"| {' | '.join(cells)} |")
-    # Inside an HTML element a machine's text is escaped for HTML.
-    summary = plain(title).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    summary = re.sub(r"[^\w .,:%()-]", lambda match: f"&#{ord(match[0])};", plain(title))
     return f"<details>\n<summary>{summary}</summary>\n\n" + "\n".join(rows) + "\n\n</details>"
 
 

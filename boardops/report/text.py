@@ -62,9 +62,10 @@ def render(result: Result, *, width: int = 100, colour: bool = False, ascii: boo
 
 
 def _headline(page: _Page, result: Result, shown: View) -> None:
-    state = page.paint(f"{page.symbol(result.readiness)} {result.readiness.upper()}", f"1;{COLOURS[result.readiness]}")
-    words = [score_words(result.score, result.coverage), f"usable {result.usable} of {shown.selected}"]
-    page.lines.append(f"{state}  {'  '.join(words)}")
+    state = f"{page.symbol(result.readiness)} {result.readiness.upper()}"
+    words = f"{score_words(result.score, result.coverage)}, usable {result.usable} of {shown.selected}"
+    lines = wrap(words, page.width, f"{state}  ", "  ")
+    page.lines += [page.paint(state, f"1;{COLOURS[result.readiness]}") + lines[0][len(state) :], *lines[1:]]
     facts = result.host.facts
     where = "" if isinstance(facts.hostname, Missing) else f"{plain(facts.hostname)}, "
     page.add(
