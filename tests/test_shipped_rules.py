@@ -1,0 +1,67 @@
+"""The shipped rules: every case holds, everything is proven, and a changed limit breaks a case."""
+
+from __future__ import annotations
+
+import pytest
+
+from boardops.cases import check_all, proofs, survivors
+from boardops.cli.run import rule_layers
+from boardops.facts import known
+from boardops.readers import host as host_reader
+from boardops.readers import nvidia_smi_xml
+from boardops.rules import Rule, load
+
+RULES = load(rule_layers([])[:1])
+BY_ID = {rule.id: rule for rule in RULES.rules}
+# Facts that a later source fills, or that follow from others.
+FOLLOWING = (
+    "board.spec.",
+    "board.memory.used_ratio",
+    "board.memory.owner_count",
+    "board.pages.retired_count",
+    "host.need.",
+)
+LATER = {"host.boards_on_bus_count", "board.pcie.port_width_max_lanes"}
+FILLED = {
+    *nvidia_smi_xml.FILLS,
+    *(f"host.{name}" for name in host_reader.FILLS),
+    *(name for name in known() if name.startswith(FOLLOWING)),
+    "host.software.nvidia_driver_support_left_seconds",
+    *LATER,
+}
+
+each_rule = pytest.mark.parametrize("rule", RULES.rules, ids=lambda rule: rule.id)
+
+
+def test_all_cases_hold() -> None:
+    results = check_all(RULES)
+    assert len(results) > 200
+    assert [result for result in results if not result.holds] == []
+
+
+@each_rule
+def test_nothing_is_unproven(rule: Rule) -> None:
+    assert proofs(rule) == ()
+
+
+@each_rule
+def test_a_changed_limit_breaks_a_case(rule: Rule) -> None:
+    assert survivors(rule) == ()
+
+
+@each_rule
+def test_every_rule_has_a_source_and_something_fills_its_fact(rule: Rule) -> None:
+    assert rule.source.text.strip()
+    assert rule.fact in FILLED, "a rule that no source can ever judge"
+
+
+@each_rule
+def test_a_lost_board_is_told_once(rule: Rule) -> None:
+    if rule.subject == "board" and rule.severity == "fail" and rule.id != "board.answers":
+        assert "board.answers" in rule.caused_by
+
+
+def test_guesses_are_named_as_such() -> None:
+    guesses = {rule.id for rule in RULES.rules if rule.source.confidence == "guess"}
+    assert guesses == {"memory.in_use", "memory.fragmented", "host.memlock"}
+    assert all("our choice" in BY_ID[name].source.text for name in guesses)
