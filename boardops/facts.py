@@ -131,6 +131,13 @@ class Pcie(Struct, frozen=True):
     host_generation_max: Annotated[Count, _doc("highest PCIe generation of the host")] = NOT_COLLECTED
     port_width_max_lanes: Annotated[Count, _doc("lanes of the narrowest port above the board")] = NOT_COLLECTED
     port_generation_max: Annotated[Count, _doc("generation of the slowest port above the board")] = NOT_COLLECTED
+    port_address: Annotated[Text, _doc("PCI address of the narrowest port above the board")] = NOT_COLLECTED
+    config_readable: Annotated[Flag, _doc("the configuration space reads as more than all ones")] = NOT_COLLECTED
+    aer_corrected_count: Annotated[Count, _doc("corrected PCIe errors since the boot")] = NOT_COLLECTED
+    aer_nonfatal_count: Annotated[Count, _doc("uncorrected PCIe errors that were not fatal, since the boot")] = (
+        NOT_COLLECTED
+    )
+    aer_fatal_count: Annotated[Count, _doc("fatal PCIe errors since the boot")] = NOT_COLLECTED
 
 
 class Link(Struct, frozen=True):
@@ -207,6 +214,11 @@ class Board(Struct, frozen=True):
     slot: Annotated[Text, _doc("physical slot")] = NOT_COLLECTED
     index: Annotated[Count, _doc("number that the vendor's tool gave the board; never a key")] = NOT_COLLECTED
     lost: Annotated[Flag, _doc("the board no longer answers its driver")] = NOT_COLLECTED
+    on_bus: Annotated[Flag, _doc("the PCI bus shows the board")] = NOT_COLLECTED
+    in_driver: Annotated[Flag, _doc("the vendor's driver has the board")] = NOT_COLLECTED
+    kernel_driver: Annotated[Text, _doc("kernel driver that holds the board, none where none does")] = NOT_COLLECTED
+    numa_node: Annotated[Count, _doc("memory node that the board is next to")] = NOT_COLLECTED
+    inforom_valid: Annotated[Flag, _doc("the checksum of the board's InfoROM is right")] = NOT_COLLECTED
     driver_version: Annotated[Text, _doc("driver that serves the board")] = NOT_COLLECTED
     firmware_version: Annotated[Text, _doc("firmware of the board")] = NOT_COLLECTED
     vbios_version: Annotated[Text, _doc("video BIOS of the board")] = NOT_COLLECTED
@@ -294,6 +306,11 @@ class HostSoftware(Struct, frozen=True):
     rocm_version: Annotated[Text, _doc("ROCm")] = NOT_COLLECTED
     torch_version: Annotated[Text, _doc("PyTorch")] = NOT_COLLECTED
     torch_cuda_version: Annotated[Text, _doc("CUDA that PyTorch was built for")] = NOT_COLLECTED
+    nvidia_module_version: Annotated[Text, _doc("NVIDIA kernel module that is loaded")] = NOT_COLLECTED
+    nouveau_loaded: Annotated[Flag, _doc("the kernel module nouveau is loaded")] = NOT_COLLECTED
+    cuda_start: Annotated[Text, _doc("how the CUDA driver library starts: started, or the name of its error")] = (
+        NOT_COLLECTED
+    )
 
 
 class HostNeed(Struct, frozen=True):

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 Self = TypeVar("Self", bound="Behaviour")
 
@@ -51,6 +51,9 @@ class Behaviour:
     `function` is a pattern as in a shell. Without `board`, a change counts for every board and for calls without one.
     """
 
+    name: ClassVar[str]
+    """The environment variable that names the file of the library's behaviour."""
+
     folder: Path
     lines: tuple[str, ...] = ()
 
@@ -85,7 +88,7 @@ class Behaviour:
 
     def trace(self) -> list[Call]:
         """The calls so far, in order, also those of processes that were killed."""
-        path = self.folder / "calls"
+        path = self._file("calls")
         return [_call(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def calls(self) -> dict[str, int]:
@@ -96,14 +99,19 @@ class Behaviour:
         """How often each function was called for one board so far."""
         return dict(Counter(call.function for call in self.trace() if call.board == board))
 
+    def _written(self, library: Path, lines: Iterable[str], base: Mapping[str, str]) -> dict[str, str]:
+        """Write the behaviour; what a process needs to find it and the library, before the other folders of `base`."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._file("lines").write_text("".join(f"{line}\n" for line in (*lines, *self.lines)))
+        folders = os.pathsep.join(filter(None, [str(library), base.get("LD_LIBRARY_PATH", "")]))
+        return {
+            "LD_LIBRARY_PATH": folders,
+            self.name: str(self._file("lines")),
+            f"{self.name}_CALLS": str(self._file("calls")),
+        }
 
-def environment(name: str, library: Path, folder: Path, lines: list[str], base: Mapping[str, str]) -> dict[str, str]:
-    """What a process needs to find the library and its behaviour; `base` is where its other folders come from."""
-    folder.mkdir(parents=True, exist_ok=True)
-    behaviour = folder / "behaviour"
-    behaviour.write_text("".join(f"{line}\n" for line in lines))
-    path = os.pathsep.join(filter(None, [str(library), base.get("LD_LIBRARY_PATH", "")]))
-    return {"LD_LIBRARY_PATH": path, name: str(behaviour), f"{name}_CALLS": str(folder / "calls")}
+    def _file(self, ending: str) -> Path:
+        return self.folder / f"{self.name.lower()}.{ending}"
 
 
 def _call(line: str) -> Call:

@@ -8,14 +8,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tests.standin import library
-from tests.standin.behaviour import NO_BOARD, Behaviour, environment
+from tests.standin.behaviour import NO_BOARD, Behaviour
 
 
 @dataclass(frozen=True)
 class Cuda(Behaviour):
     """The library on a host with `count` boards; `version` is 1000 times the major plus 10 times the minor version."""
+
+    name: ClassVar[str] = "STANDIN_CUDA"
 
     count: int = 8
     version: int = 13000
@@ -27,5 +30,4 @@ class Cuda(Behaviour):
     def environment(self, base: Mapping[str, str] = os.environ) -> dict[str, str]:
         """The variables by which a process finds this library. Writes the behaviour, and compiles where needed."""
         built = library.compiled("cuda.c", "libcuda.so.1")
-        lines = [f"count {self.count}", f"value {NO_BOARD} version {self.version}", *self.lines]
-        return environment("STANDIN_CUDA", built, self.folder, lines, base)
+        return self._written(built, [f"count {self.count}", f"value {NO_BOARD} version {self.version}"], base)

@@ -13,10 +13,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from tests.standin import library
 from tests.standin.addresses import pci_address
-from tests.standin.behaviour import EVERY_BOARD, NO_BOARD, Behaviour, Refused, Value, environment
+from tests.standin.behaviour import EVERY_BOARD, NO_BOARD, Behaviour, Refused, Value
 
 UNSUPPORTED = Refused(3)
 MIB = 1 << 20
@@ -219,6 +220,8 @@ RTX_4090: Mapping[str, Value] = {
 class Nvml(Behaviour):
     """The library on a host with `count` boards of one model (1 to 64)."""
 
+    name: ClassVar[str] = "STANDIN_NVML"
+
     count: int = 8
     model: Mapping[str, Value] = field(default_factory=lambda: H100)
     absent: frozenset[str] = frozenset()
@@ -265,8 +268,7 @@ class Nvml(Behaviour):
         for number in range(self.count):
             lines += [f"value {number} {key} {value}" for key, value in identity(number).items()]
         lines += [f"value {EVERY_BOARD} {key} {value}" for key, value in self.model.items()]
-        found = environment("STANDIN_NVML", built, self.folder, [*lines, *self.lines], base)
-        return {**found, "STANDIN_NVML_STARTED": str(self.folder / "started")}
+        return {**self._written(built, lines, base), f"{self.name}_STARTED": str(self._file("started"))}
 
 
 def identity(number: int) -> dict[str, Value]:

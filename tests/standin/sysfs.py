@@ -2,8 +2,8 @@
 
     root = machine("nvidia", count=8).narrower_port(3, width=8).dead(5).write(tmp_path)
 
-Tests of probes use it. Device nodes are plain files, since only root makes real ones. What a vendor's driver leaves on a
-machine is in `models`.
+Tests of probes use it. Device nodes are plain files, since only root makes real ones. What a vendor's driver leaves
+on a machine is in `models`.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.standin.cuda import Cuda
+from tests.standin.nvml import Nvml
 
 PROGRAM = """
 import ctypes, json
@@ -74,8 +75,10 @@ def test_a_code_that_nobody_knows_has_no_name(tmp_path: Path) -> None:
 
 
 def test_delays_hangs_and_crashes(tmp_path: Path) -> None:
-    timed = "(lambda t, begin: [cuda.cuInit(0), t.monotonic() - begin])(*(lambda t: (t, t.monotonic()))(__import__('time')))"
-    assert ask(Cuda(tmp_path / "slow").delay("cuInit", 0.1), timed)[1] >= 0.1
+    slow = Cuda(tmp_path / "slow").delay("cuInit", 0.1)
+    assert ask(slow, "[cuda.cuInit(0), cuda.cuInit(0)]") == [0, 0]
+    first, second = slow.trace()
+    assert second.seconds - first.seconds >= 0.1
     with child(Cuda(tmp_path / "crash").crash("cuInit", by=signal.SIGABRT), "cuda.cuInit(0)") as process:
         process.communicate(timeout=20)
     assert process.returncode == -signal.SIGABRT
@@ -84,3 +87,21 @@ def test_delays_hangs_and_crashes(tmp_path: Path) -> None:
             process.wait(timeout=0.5)
         process.kill()
     assert process.returncode == -signal.SIGKILL
+
+
+def test_both_libraries_are_found_from_one_folder(tmp_path: Path) -> None:
+    pytest.importorskip("pynvml", reason="the binding nvidia-ml-py is not installed")
+    nvml = Nvml(tmp_path, count=2)
+    cuda = Cuda(tmp_path, count=1)
+    first = {**os.environ, **nvml.environment()}
+    body = "import pynvml as n\nn.nvmlInit()\nprint(n.nvmlDeviceGetCount(), cuda.cuInit(0), number('cuDeviceGetCount'))"
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM + body],
+        env={**first, **cuda.environment(first)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "2 0 (0, 1)\n"
+    assert set(cuda.calls()) == {"cuInit", "cuDeviceGetCount"}
+    assert set(nvml.calls()) == {"nvmlInitWithFlags", "nvmlDeviceGetCount_v2"}

@@ -335,3 +335,9 @@ def test_a_line_that_is_not_understood_is_told(tmp_path: Path) -> None:
         _, err = process.communicate(timeout=20)
     assert process.returncode == 70
     assert "is not understood: hangs 1" in err
+
+
+def test_without_a_compiler_the_test_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(pytest.skip.Exception, match="gcc is not installed"):
+        Nvml(tmp_path).environment()
