@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from boardops.catalog.boards import BoardEntry, find_board
 from boardops.catalog.nvidia_drivers import end_of_life, oldest_driver_for
-from boardops.facts import Board, Host, Missing, Process, Value, Values, build_board, build_host, known
+from boardops.facts import NOT_COLLECTED, Board, Host, Missing, Process, Value, Values, build_board, build_host, known
 
 # Facts that a board with a feature of the catalog has.
 _FEATURES: Mapping[str, tuple[str, ...]] = {
@@ -94,6 +94,7 @@ def _board(board: dict[str, Value], entry: BoardEntry | None) -> dict[str, Value
     _fill(values, "temperature.slowdown_celsius", _slowdown(values))
     _fill(values, "temperature.slowdown_celsius", values["spec.slowdown_celsius"])
     _fill(values, "temperature.memory_max_celsius", values["spec.memory_max_celsius"])
+    _fill(values, "link.expected_count", _expected_links(entry))
     values["memory.used_ratio"] = _ratio(values, "memory.used_bytes", "memory.total_bytes")
     values["memory.owner_count"] = _owners(values)
     values["pages.retired_count"] = _sum(values, "pages.retired_single_count", "pages.retired_double_count")
@@ -131,6 +132,13 @@ def _fill(values: dict[str, Value], name: str, value: Value) -> None:
         values[name] = value
 
 
+def _expected_links(entry: BoardEntry | None) -> Value:
+    """Links that are always there; a bridge between two cards is an option."""
+    if entry is None or entry.link_count is None or entry.link_kind == "nvlink-bridge":
+        return Missing("not-supported", "the catalog does not say how many links the model has")
+    return entry.link_count
+
+
 def _slowdown(values: Values) -> Value:
     core = _number(values, "temperature.core_celsius")
     left = _number(values, "temperature.slowdown_margin_celsius")
@@ -141,7 +149,7 @@ def _slowdown(values: Values) -> Value:
 
 def _first_missing(values: Values, *names: str) -> Missing | None:
     for name in names:
-        value = values.get(name, Missing("not-collected", f"{name} was not read"))
+        value = values.get(name, NOT_COLLECTED)
         if isinstance(value, Missing):
             return value
     return None
@@ -162,7 +170,7 @@ def _sum(values: Values, *names: str) -> Value:
 
 def _owners(values: Values) -> Value:
     """How many independent owners compute on the board: by user and control group, else by the program's name."""
-    processes = values.get("processes", Missing("not-collected", "processes were not read"))
+    processes = values.get("processes", NOT_COLLECTED)
     if isinstance(processes, Missing):
         return processes
     assert isinstance(processes, tuple)
@@ -182,9 +190,11 @@ def _host(host: Values, boards: Sequence[Values], at: datetime.datetime) -> dict
     values = dict(host)
     values["software.nvidia_driver_support_left_seconds"] = _support_left(values, at)
     values["software.cuda_toolkit_driver_version"] = _toolkit_driver(values)
-    if boards and all(board.get("vendor") == "cpu" for board in boards):
-        for name in ("boards_on_bus_count", "boards_in_driver_count"):
-            values.setdefault(name, Missing("not-supported", "only the processor was looked at"))
+    count = values.get("boards_in_driver_count")
+    if values.get("boards_on_bus_count") == 0 and isinstance(count, Missing) and count.kind == "not-installed":
+        # Where the bus shows no board, nobody misses a driver.
+        gone = Missing("not-supported", f"the PCI bus shows no board, and {count.why}")
+        values.update({"boards_in_driver_count": gone, "boards_listed_count": gone})
     return values
 
 
@@ -204,6 +214,7 @@ def _toolkit_driver(values: Values) -> Value:
     name = "software.cuda_toolkit_version"
     missing = _first_missing(values, name)
     if missing is not None:
-        return missing
+        # Without a toolkit there is nothing that the driver could be too old for.
+        return Missing("not-supported", missing.why) if missing.kind == "not-installed" else missing
     driver = oldest_driver_for(str(values[name]))
     return driver if driver else Missing("not-supported", f"the catalog does not know CUDA {values[name]}")

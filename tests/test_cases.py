@@ -130,6 +130,11 @@ WHOLE = (heat(89, "pass"), heat(90, "fail"), MISSING)
             ["no case shows a pass without a note", "no two cases on both sides of the limit 80"],
         ),
         ((heat(80, "pass"), heat(81, "warn"), *WHOLE[1:]), {"warn": "{above: 80}"}, []),
+        (
+            (heat(80, "pass"), heat(90, "fail"), MISSING),
+            {"warn": "{above: 80}"},
+            ["no case shows a warn"],
+        ),
         ((heat(89, "pass"), heat(90, "pass, note: true"), MISSING), {"severity": "note"}, []),
         (
             (heat(89, "pass"), MISSING),

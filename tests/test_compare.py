@@ -189,6 +189,7 @@ def test_words(op: str, limit: Limit | Missing, fact: object, text: str) -> None
         ("{below: 28}", "board.temperature.core_celsius", (Comparison("below", 28),)),
         ("{below: 1 GiB}", "board.memory.used_bytes", (Comparison("below", 2**30),)),
         ("{equals: 12.10}", "host.software.cuda_driver_version", (Comparison("equals", "12.10"),)),
+        ("{between: [10, 10]}", "board.temperature.core_celsius", (Comparison("between", (10, 10)),)),
         ("{between: [10 C, 30]}", "board.temperature.core_celsius", (Comparison("between", (10, 30)),)),
         ("{near_peers: {within_ratio: 10 %}}", "board.power.draw_watts", (Comparison("near_peers", Near(None, 0.1)),)),
         (

@@ -374,6 +374,10 @@ def test_scoring_is_layered_by_key() -> None:
     assert layered(*(f"schema: boardops.rules/1\n{top}" for top in tops)).scoring == Scoring(0.5, 30, 80)
 
 
+def test_both_caps_may_be_the_same() -> None:
+    assert load_rules(rule_text(), top="scoring: {caps: {fail: 90}}\n").scoring.cap_fail == 90
+
+
 def test_the_digest_tells_texts_apart() -> None:
     assert load_rules(rule_text()).digest == load_rules(rule_text()).digest
     assert load_rules(rule_text()).digest != load_rules(rule_text(weight="11")).digest

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boardops.yamlfile import MAX_BYTES, Item, YamlError, nearest, read_yaml, short
+from boardops.yamlfile import MAX_BYTES, MAX_DEPTH, Item, YamlError, nearest, read_yaml, short
 
 LAUGHS = "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n"
 
@@ -117,6 +117,13 @@ def test_refused(text: str, line: int, said: str) -> None:
         read_yaml(text, "f.yaml")
     assert (caught.value.file, caught.value.line) == ("f.yaml", line)
     assert said in caught.value.message and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ("{a: ", "}")])
+def test_depth_is_bounded(opening: str, closing: str) -> None:
+    read_yaml(opening * MAX_DEPTH + "1" + closing * MAX_DEPTH, "f.yaml")
+    with pytest.raises(YamlError, match="nested too deeply"):
+        read_yaml(opening * (MAX_DEPTH + 1) + "1" + closing * (MAX_DEPTH + 1), "f.yaml")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import datetime
 import functools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from boardops.catalog.nvidia_driver_table import Branch, Drivers, LastBranch, read_drivers
@@ -131,7 +132,8 @@ def newest_cuda_for(driver_version: str) -> str | None:
 def cuda_ceiling(driver_version: str) -> Limit | None:
     """The newest CUDA version of the driver's branch.
 
-    For a branch that is older than all of the table, or missing in it, the newest toolkit whose driver is not newer.
+    For a branch that is missing in the table, the newer of what the next older branch serves and of the newest toolkit
+    whose driver is not newer.
     """
     branch = branch_of(driver_version)
     if branch is not None:
@@ -141,12 +143,22 @@ def cuda_ceiling(driver_version: str) -> Limit | None:
     catalog = nvidia_drivers()
     if number is None or number > catalog.branches[0].branch:
         return None
+    return max(_ceilings_below(number, driver_version), key=lambda limit: version_key(limit.version), default=None)
+
+
+def _ceilings_below(number: int, driver_version: str) -> Iterator[Limit]:
+    """What the next older branch serves, and the newest toolkit whose driver is not newer."""
+    catalog = nvidia_drivers()
+    older = next((one for one in catalog.branches if one.branch < number and one.max_cuda), None)
+    if older is not None and older.max_cuda is not None:
+        why = f"a driver serves what the older branch {older.branch} serves"
+        yield Limit(older.max_cuda.version, why, older.sources, "low")
     key = version_key(driver_version)
     for toolkit in catalog.toolkits:
         if version_key(toolkit.drivers[0]) <= key:
             why = f"the newest toolkit whose driver ({toolkit.drivers[0]}) is not newer"
-            return Limit(toolkit.cuda, why, (toolkit.source,), "low")
-    return None
+            yield Limit(toolkit.cuda, why, (toolkit.source,), "low")
+            return
 
 
 def last_branch_for(architecture: str) -> LastBranch | None:

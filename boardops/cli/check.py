@@ -92,13 +92,14 @@ class Time(click.ParamType[datetime.datetime]):
 @click.option(
     "--deadline",
     type=click.FloatRange(min=0.1, max=86400),
-    default=60.0,
+    default=30.0,
     show_default=True,
     metavar="SECONDS",
     help="Time for all sources together.",
 )
 @click.option("--allow-warnings", is_flag=True, help="Exit 0 instead of 1 when degraded.")
 @click.option("--quiet", is_flag=True, help="Print nothing when ready and one line when not.")
+@click.option("--root", default="/", hidden=True, help="Stands for the root of this machine's files, for tests.")
 @click.option("--debug", is_flag=True, help="Show the traceback of a fault of our own.")
 def command(
     intent: str,
@@ -116,6 +117,7 @@ def command(
     deadline: float,
     allow_warnings: bool,
     quiet: bool,
+    root: str,
     debug: bool,
 ) -> int:
     """Judge this machine's boards, or files that somebody captured, and say what is to be done.
@@ -142,6 +144,7 @@ def command(
         cpu=cpu,
         at=at,
         deadline_seconds=deadline,
+        root=root,
     )
     result, code = _judge(request, allow_warnings)
     written = _write(result, outputs)

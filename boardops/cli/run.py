@@ -60,9 +60,11 @@ class Request:
     boards: tuple[str, ...] = ()
     cpu: bool = False
     at: datetime.datetime | None = None
-    deadline_seconds: float = 60.0
+    deadline_seconds: float = 30.0
     language: str = "en"
     site_rules: Path = field(default=SITE_RULES)
+    root: str = "/"
+    """For tests: the folder that stands for the root of this machine's files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +257,7 @@ def _selects(selector: str, words: Sequence[str]) -> bool:
 
 
 def _live(request: Request, now: Callable[[], datetime.datetime]) -> Sources:
-    found = collect(cpu=request.cpu, deadline_seconds=request.deadline_seconds, now=now)
+    found = collect(cpu=request.cpu, deadline_seconds=request.deadline_seconds, now=now, root=request.root)
     return Sources(found.host, found.boards, found.evidence, found.read_from)
 
 

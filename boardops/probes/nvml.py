@@ -300,6 +300,14 @@ def link_errors(handle: Any) -> int:
     return total
 
 
+def inforom_valid(handle: Any) -> bool:
+    try:
+        nvml.nvmlDeviceValidateInforom(handle)
+    except nvml.NVMLError_CorruptedInforom:
+        return False
+    return True
+
+
 def retired(cause: int) -> Read:
     return lambda handle: len(nvml.nvmlDeviceGetRetiredPages(handle, cause))
 
@@ -370,7 +378,7 @@ FACTS: Mapping[str, Read] = {
     "architecture": lambda h: word(ARCHITECTURES, nvml.nvmlDeviceGetArchitecture(h)),
     "firmware_version": lambda h: text(nvml.nvmlDeviceGetGspFirmwareVersion(h)),
     "vbios_version": lambda h: text(nvml.nvmlDeviceGetVbiosVersion(h)),
-    "inforom_valid": lambda h: nvml.nvmlDeviceValidateInforom(h) is None,
+    "inforom_valid": inforom_valid,
     "performance_state": lambda h: f"P{nvml.nvmlDeviceGetPerformanceState(h)}",
     "recovery_action": lambda h: word(RECOVERIES, int(field(h, FIELDS["recovery_action"]))),
     "virtualization": lambda h: word(VIRTUALIZATIONS, nvml.nvmlDeviceGetVirtualizationMode(h)),

@@ -196,6 +196,7 @@ FILLS: tuple[str, ...] = (
     "board.pci_address",
     "board.index",
     "board.lost",
+    "board.in_driver",
     "board.driver_version",
     "board.temperature.slowdown_margin_celsius",
     "board.clock.throttle_reasons",
@@ -311,6 +312,7 @@ def _board(record: Element, number: int, top: Texts, error: str) -> dict[str, Va
         "vendor": "nvidia",
         "pci_address": pci_address(texts.get("pci/pci_bus_id") or record.attributes.get("id", "")),
         "index": number,
+        "in_driver": True,
     }
     if "driver_version" in top:
         values["driver_version"] = top["driver_version"]

@@ -203,7 +203,7 @@ def _unseen(page: _Page, result: Result, shown: View) -> None:
     lines += [
         f"{entry.origin}: {entry.outcome}{', ' + entry.why if entry.why else ''}"
         for entry in result.evidence
-        if entry.outcome != "ok"
+        if entry.outcome not in {"ok", "not-installed"}  # Findings tell where something that is needed is missing.
     ]
     if lines:
         page.head("Not seen")

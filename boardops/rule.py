@@ -1,0 +1,163 @@
+"""What a rule is: its values, and the closed lists of words that a rules file may use.
+
+Every module that reads, judges, tests or shows rules uses these; how they are read from YAML is rulefile.py's and
+rules.py's business.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from boardops.catalog import boards
+from boardops.compare import Comparison, Condition, Scalar
+from boardops.facts import Missing
+
+SCHEMA = "boardops.rules/1"
+LANGUAGES = ("en", "zh")
+SEVERITIES = ("fail", "warn", "note")
+VERDICTS = ("pass", "warn", "fail", "unknown", "skipped", "waived")
+CASE_VERDICTS = tuple(verdict for verdict in VERDICTS if verdict != "waived")
+"""What a rule itself can say."""
+IF_MISSING = ("unknown", "skipped", "warn", "fail")
+VENDORS = (*boards.VENDORS, "cpu")
+ACTIONS = (
+    "none",
+    "watch",
+    "restart-workload",
+    "reset-board",
+    "reboot-host",
+    "reseat-board",
+    "check-cooling",
+    "check-power",
+    "check-cabling",
+    "update-software",
+    "restart-service",
+    "change-setting",
+    "free-memory",
+    "replace-board",
+    "call-vendor",
+    "grant-access",
+    "install-tool",
+)
+PLACEHOLDERS = ("found", "expected", "fact", "board", "model", "why")
+TOP_KEYS = ("schema", "settings", "scoring", "waivers", "rules")
+RULE_KEYS = (
+    "id",
+    "title",
+    "for",
+    "vendor",
+    "when",
+    "fact",
+    "expect",
+    "warn",
+    "severity",
+    "weight",
+    "required",
+    "if_missing",
+    "cap",
+    "caused_by",
+    "say",
+    "remedy",
+    "source",
+    "cases",
+    "off",
+)
+WAIVER_KEYS = ("rule", "board", "host", "reason", "owner", "ticket", "until")
+NEEDED_KEYS = ("title", "for", "fact", "expect", "severity", "weight", "remedy", "source", "cases")
+
+Words = Mapping[str, str]
+"""A text by language; `en` is always there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """What to do: one action of the closed list, a sentence, and steps."""
+
+    action: str
+    text: Words
+    steps: tuple[Words, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a limit comes from and how far to trust it."""
+
+    text: str
+    confidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Proof of a rule: with these facts it gives this verdict."""
+
+    file: str
+    line: int
+    given: Mapping[str, Scalar | tuple[str, ...] | Missing]
+    peers: tuple[Mapping[str, Scalar | tuple[str, ...] | Missing], ...]
+    baseline: Mapping[str, Scalar | tuple[str, ...] | Missing]
+    verdict: str
+    note: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One entry of rules.yaml."""
+
+    id: str
+    title: Words
+    subject: str
+    vendor: str | None
+    when: Condition | None
+    fact: str
+    expect: tuple[Comparison, ...]
+    warn: tuple[Comparison, ...]
+    severity: str
+    weight: float
+    required: bool
+    if_missing: str
+    cap: float | None
+    caused_by: tuple[str, ...]
+    say: Words | None
+    remedy: Remedy
+    source: Source
+    cases: tuple[Case, ...]
+    off: str | None
+    places: Mapping[str, str]
+    """For each key that is set, `file:line` where it was set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """A finding that is known and accepted until a day."""
+
+    rule: str
+    board: str
+    host: str
+    reason: str
+    owner: str
+    ticket: str
+    until: datetime.date
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """How findings become a score."""
+
+    coverage_floor: float = 0.8
+    cap_fail: float = 40
+    cap_warn: float = 90
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """All layers together."""
+
+    rules: tuple[Rule, ...]
+    scoring: Scoring
+    waivers: tuple[Waiver, ...]
+    files: tuple[str, ...]
+    digest: str
+    """SHA-256 over the texts of all layers, in their order."""

@@ -1,0 +1,297 @@
+"""The whole program on a stand-in machine: real pynvml and real probes, over stand-ins of the driver and of sysfs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.program import boardops
+from tests.standin.behaviour import Refused
+from tests.standin.cuda import Cuda
+from tests.standin.nvml import Nvml
+from tests.standin.sysfs import Machine, machine
+
+Report = dict[str, Any]
+
+
+@dataclass
+class Standin:
+    """A machine: its files, its driver library and its CUDA library."""
+
+    folder: Path
+    files: Machine
+    nvml: Nvml | None
+    cuda: Cuda | None
+
+    def check(self, *options: str, env: Mapping[str, str] | None = None) -> tuple[int, Report, str]:
+        """Exit code, JSON report and standard error of a live run."""
+        root = self.folder / "root"
+        if not root.exists():
+            self.files.write(root)
+        environment: dict[str, str] = dict(os.environ)
+        # An empty folder first: nothing of this machine's own driver may be found.
+        environment["LD_LIBRARY_PATH"] = str(self.folder)
+        for library in (self.nvml, self.cuda):
+            if library is not None:
+                environment.update(library.environment(environment))
+        environment.update(env or {})
+        done = boardops("check", "--format", "json", "--root", str(root), *options, env=environment)
+        assert done.stdout, done.stderr
+        return done.returncode, json.loads(done.stdout), done.stderr
+
+
+HOST_FILES = {
+    "proc/sys/kernel/osrelease": "6.8.0-41-generic",
+    "proc/sys/kernel/hostname": "gpu-node-01",
+    "proc/1/cgroup": "0::/init.scope",
+    "dev/shm/empty": "",
+}
+
+
+def standin(tmp_path: Path, count: int = 8) -> Standin:
+    return Standin(
+        tmp_path,
+        machine("nvidia", count).with_files(HOST_FILES),
+        Nvml(tmp_path / "driver", count=count),
+        Cuda(tmp_path / "driver", count=count),
+    )
+
+
+def findings(report: Report, board: int | None = None) -> dict[str, Report]:
+    subject = report["host"] if board is None else report["boards"][board]
+    return {finding["rule"]: finding for finding in subject["findings"]}
+
+
+def outcomes(report: Report) -> dict[str, str]:
+    return {entry["source"]: entry["outcome"] for entry in report["evidence"]}
+
+
+@pytest.mark.parametrize("count", [1, 8, 16])
+def test_healthy_boards_are_ready(tmp_path: Path, count: int) -> None:
+    code, report, error = standin(tmp_path, count).check()
+    assert (code, error) == (0, ""), [f for b in report["boards"] for f in b["findings"] if f["verdict"] != "pass"][:5]
+    assert report["readiness"] == "ready" and report["usable"] == count
+    assert report["partial"] is None
+    assert report["coverage"] > 0.95
+    assert set(outcomes(report).values()) == {"ok"}
+    board = report["boards"][0]
+    assert board["facts"]["slot"] and board["facts"]["pcie"]["port_address"]
+    assert findings(report)["runtime.cuda"]["verdict"] == "pass"
+    # Each fact says which source gave it.
+    assert findings(report, 0)["temperature.core"]["evidence"] == ["nvml-2"]
+    assert "pci-4" in findings(report, 0)["pcie.width_of_port"]["evidence"]
+
+
+def test_one_driver_initialisation_a_run(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    machine_.check()
+    assert machine_.nvml is not None
+    calls = machine_.nvml.calls()
+    assert sum(calls.get(name, 0) for name in ("nvmlInit_v2", "nvmlInitWithFlags")) == 1
+
+
+def test_a_lost_board_fails_alone(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    assert machine_.nvml is not None
+    machine_.nvml = machine_.nvml.lost(3, after_calls=2)
+    code, report, _ = machine_.check()
+    assert code == 2 and report["usable"] == 7
+    assert findings(report, 3)["board.answers"]["verdict"] == "fail"
+    assert all(
+        f["caused_by"] for f in report["boards"][3]["findings"] if f["verdict"] == "unknown" and f["missing"] == "lost"
+    )
+    assert report["boards"][2]["readiness"] == "ready"
+
+
+def test_a_board_that_only_the_bus_shows_has_a_failing_row(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    machine_.nvml = Nvml(tmp_path / "driver", count=7)
+    code, report, _ = machine_.check()
+    assert code == 2 and report["usable"] == 7 and len(report["boards"]) == 8
+    worst = report["boards"][7]
+    assert worst["readiness"] == "not-ready" and worst["score"] == 0
+    assert findings(report, 7)["board.in_driver"]["verdict"] == "fail"
+    assert report["boards"][0]["readiness"] == "ready"
+
+
+def test_a_board_that_is_electrically_gone(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    machine_.files = machine_.files.dead(7)
+    machine_.nvml = Nvml(tmp_path / "driver", count=7)
+    _, report, _ = machine_.check()
+    found = findings(report, 7)
+    assert found["pcie.config"]["verdict"] == "fail"
+    assert found["board.in_driver"]["caused_by"] == "pcie.config"
+
+
+def test_a_board_kept_for_a_virtual_machine_is_skipped(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    machine_.files = machine_.files.vfio(7)
+    machine_.nvml = Nvml(tmp_path / "driver", count=7)
+    code, report, _ = machine_.check()
+    assert findings(report, 7)["board.in_driver"]["verdict"] == "skipped"
+    assert "virtual machine" in findings(report, 7)["board.in_driver"]["reason"]
+    assert code == 0, report["readiness"]
+
+
+def test_a_narrow_port_is_named(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    assert machine_.nvml is not None
+    machine_.files = machine_.files.narrower_port(2, width=8)
+    machine_.nvml = machine_.nvml.board(2, curr_pcie_link_width=8) if False else machine_.nvml
+    _, report, _ = machine_.check()
+    assert report["boards"][2]["facts"]["pcie"]["port_width_max_lanes"] == 8
+
+
+def test_no_library_with_boards_on_the_bus_is_unknown(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    machine_.nvml = machine_.cuda = None
+    code, report, _ = machine_.check(env={"PATH": str(tmp_path)})
+    assert code == 3 and report["readiness"] == "unknown"
+    assert len(report["boards"]) == 8
+    found = findings(report, 0)
+    assert found["board.in_driver"]["verdict"] == "unknown" and found["board.in_driver"]["missing"] == "not-installed"
+    assert found["temperature.core"]["missing"] == "not-installed", "never left out as if nobody had asked"
+    assert outcomes(report)["nvml"] == "not-installed"
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (9, "kernel module is not loaded"),
+        (18, "different versions"),
+        (4, "may not read"),
+        (999, "unknown error"),
+    ],
+)
+def test_a_driver_that_does_not_start_says_why(tmp_path: Path, code: int, words: str) -> None:
+    machine_ = standin(tmp_path)
+    assert machine_.nvml is not None
+    machine_.nvml = machine_.nvml.error("nvmlInit*", code)
+    exit_code, report, _ = machine_.check()
+    assert exit_code == 3
+    assert words in findings(report, 0)["board.in_driver"]["reason"]
+    assert words in next(entry["why"] for entry in report["evidence"] if entry["source"] == "nvml")
+
+
+def test_a_field_that_the_board_refuses_costs_nothing_else(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    assert machine_.nvml is not None
+    machine_.nvml = machine_.nvml.error("nvmlDeviceGetPcieReplayCounter", 3).error("nvmlDeviceGetFanSpeed*", 999)
+    code, report, _ = machine_.check()
+    assert code == 0
+    facts = report["boards"][0]["facts"]
+    assert facts["pcie"]["replay_count"]["missing"] == "not-supported"
+    assert facts["fan_ratio"]["missing"] == "error"
+    assert facts["memory"]["total_bytes"] > 0
+
+
+def test_a_missing_symbol_is_not_supported(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    assert machine_.nvml is not None
+    machine_.nvml = machine_.nvml.missing("nvmlDeviceGetRemappedRows")
+    _, report, _ = machine_.check()
+    assert report["boards"][0]["facts"]["rows"]["failed"]["missing"] == "not-supported"
+    assert report["boards"][0]["facts"]["memory"]["total_bytes"] > 0
+
+
+def test_a_hung_board_costs_its_own_row(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    assert machine_.nvml is not None
+    machine_.nvml = machine_.nvml.hang("nvmlDeviceGetTemperature*", board=5)
+    code, report, _ = machine_.check("--deadline", "2")
+    assert code == 3
+    assert outcomes(report)["nvml"] == "timed-out"
+    hung = findings(report, 5)
+    assert hung["temperature.core"]["missing"] == "timed-out"
+    assert report["boards"][5]["facts"]["pcie"]["port_width_max_lanes"] == 16, "what needs no driver is there"
+    assert [board["readiness"] for board in report["boards"]].count("ready") == 7
+
+
+def test_a_driver_that_hangs_at_its_start_still_gives_every_board_a_row(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    assert machine_.nvml is not None
+    machine_.nvml = machine_.nvml.hang("nvmlInit*")
+    code, report, _ = machine_.check("--deadline", "1")
+    assert code == 3 and len(report["boards"]) == 8
+    assert {board["readiness"] for board in report["boards"]} == {"unknown"}
+    assert findings(report, 0)["board.in_driver"]["missing"] == "timed-out"
+
+
+def test_a_driver_that_crashes_still_gives_every_board_a_row(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    assert machine_.nvml is not None
+    machine_.nvml = machine_.nvml.crash("nvmlDeviceGetEccMode", board=1, by=signal.SIGSEGV)
+    code, report, _ = machine_.check()
+    assert code == 3 and len(report["boards"]) == 8
+    assert outcomes(report)["nvml"] == "crashed"
+
+
+@pytest.mark.parametrize(
+    ("code", "word"), [(802, "system-not-ready"), (803, "system-driver-mismatch"), (999, "unknown")]
+)
+def test_all_green_and_no_job_starts(tmp_path: Path, code: int, word: str) -> None:
+    machine_ = standin(tmp_path)
+    assert machine_.cuda is not None
+    machine_.cuda = machine_.cuda.init_fails(code)
+    exit_code, report, _ = machine_.check()
+    assert exit_code == 2
+    found = findings(report)["runtime.cuda"]
+    assert found["verdict"] == "fail" and word in found["reason"]
+    own = [f for f in report["boards"][0]["findings"] if f["missing"] != "not-collected"]
+    assert {f["verdict"] for f in own} == {"pass", "skipped"}
+
+
+def test_library_and_module_of_different_versions(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    machine_.files = machine_.files.driver("570.148.08")
+    code, report, _ = machine_.check()
+    assert code == 2
+    assert findings(report)["driver.module"]["verdict"] == "fail"
+
+
+def test_a_corrupted_inforom(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    assert machine_.nvml is not None
+    machine_.nvml = machine_.nvml.error("nvmlDeviceValidateInforom", 14, board=4)
+    _, report, _ = machine_.check()
+    assert findings(report, 4)["board.inforom"]["verdict"] == "fail"
+
+
+def test_boards_of_a_vendor_without_a_probe_are_unknown(tmp_path: Path) -> None:
+    machine_ = Standin(tmp_path, machine("ascend", 2).with_files(HOST_FILES), None, None)
+    code, report, _ = machine_.check()
+    assert code == 3 and len(report["boards"]) == 2
+    assert findings(report, 0)["board.in_driver"]["verdict"] == "unknown"
+
+
+def test_nvidia_smi_stands_in_where_the_library_cannot_be_loaded(tmp_path: Path) -> None:
+    from tests.smi_xml import H100, compose, with_tags
+
+    machine_ = standin(tmp_path, 2)
+    machine_.nvml = None
+    tool = tmp_path / "bin" / "nvidia-smi"
+    tool.parent.mkdir()
+    boards = [with_tags(H100, {"pci/pci_bus_id": f"00000000:{bus}:00.0"}) for bus in ("18", "2A")]
+    (tmp_path / "smi.xml").write_text(compose(boards), encoding="utf-8")
+    tool.write_text(f"#!/bin/sh\nexec cat {tmp_path / 'smi.xml'}\n", encoding="utf-8")
+    tool.chmod(0o755)
+    code, report, _ = machine_.check(env={"PATH": f"{tool.parent}:/usr/bin:/bin"})
+    assert outcomes(report)["nvml"] == "not-installed" and outcomes(report)["nvidia-smi"] == "ok"
+    assert findings(report, 0)["temperature.core"]["verdict"] == "pass"
+    assert code == 0, [f for f in report["boards"][0]["findings"] if f["verdict"] not in {"pass", "skipped"}]
+
+
+def test_refused_values_are_never_zero(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path, 1)
+    assert machine_.nvml is not None
+    machine_.nvml = machine_.nvml.board(0, temperature=Refused(15))
+    _, report, _ = machine_.check()
+    assert report["boards"][0]["facts"]["temperature"]["core_celsius"]["missing"] == "lost"
