@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -142,6 +142,7 @@ def collect_from(chosen: Sequence[Source], *, deadline_seconds: float, now: Now)
     host_values = known.pop("host")
     for answer in answers:
         _settle_driver(answer, answers, known, host_values)
+    _settle_foreign({source.vendor for source in chosen}, known)
     # Threads of a probe print in any order; the same machine must always give the same report.
     return Collected(host_values, tuple(known[key] for key in sorted(known)), tuple(evidence), read_from)
 
@@ -192,6 +193,14 @@ def _settle_driver(
             board.setdefault(name, missing)
         if absent:
             board["lost"] = True
+
+
+def _settle_foreign(vendors: Collection[str | None], known: Mapping[str, dict[str, Value]]) -> None:
+    """Say of boards whose vendor nobody here can ask that nothing is known of them: the bus alone is no good sign."""
+    for board in known.values():
+        vendor = board.get("vendor")
+        if isinstance(vendor, str) and vendor not in {*vendors, "cpu"} and board.get("on_bus") is True:
+            board["in_driver"] = Missing("not-installed", f"this version of boardops has no probe for {vendor} boards")
 
 
 def _why_absent(answer: _Answer, board: Values, host_values: Values) -> Missing:

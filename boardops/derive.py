@@ -30,7 +30,7 @@ def derive(host: Values, boards: Sequence[Values], at: datetime.datetime) -> tup
     entries = [_entry(board) for board in boards]
     settled = [_settle(board, entry, boards) for board, entry in zip(boards, entries, strict=True)]
     return (
-        build_host(_host(host, boards, at)),
+        build_host(_host(host, at)),
         tuple(build_board(_board(board, entry)) for board, entry in zip(settled, entries, strict=True)),
     )
 
@@ -186,7 +186,7 @@ def _owner(process: Process) -> tuple[str, ...]:
 # What follows for the host.
 
 
-def _host(host: Values, boards: Sequence[Values], at: datetime.datetime) -> dict[str, Value]:
+def _host(host: Values, at: datetime.datetime) -> dict[str, Value]:
     values = dict(host)
     values["software.nvidia_driver_support_left_seconds"] = _support_left(values, at)
     values["software.cuda_toolkit_driver_version"] = _toolkit_driver(values)

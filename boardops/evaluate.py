@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -134,7 +134,7 @@ def judge(
     limits = _limits(rule.expect, lookup, peers, baseline)
     expected = words(rule.expect, tuple(limit for limit, _ in limits), fact)
     if isinstance(found, Missing):
-        return _of_missing(rule, _missing_in(((found, None), *limits)) or found, "", expected)
+        return _of_missing(rule, found, "", expected)
     shown = show(found, fact.unit)
     unseen = _missing_in(limits)
     if unseen is not None:
@@ -173,10 +173,8 @@ def _limits(
     )
 
 
-def _missing_in(limits: Sequence[Resolved]) -> Missing | None:
-    """What keeps a rule from being judged. One part that does not exist here settles that the rule does not apply."""
-    missing = [value for pair in limits for value in pair if isinstance(value, Missing)]
-    return next((value for value in missing if value.kind == "not-supported"), missing[0] if missing else None)
+def _missing_in(limits: tuple[Resolved, ...]) -> Missing | None:
+    return next((value for pair in limits for value in pair if isinstance(value, Missing)), None)
 
 
 def _holds(
