@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from boardops.collect import Source, collect, collect_from
+from boardops.assemble import Source
+from boardops.collect import collect, collect_from
 from boardops.facts import Missing, Values, build_board, build_host
 from boardops.readers import cuda, host, nvml, pci
 

@@ -31,7 +31,7 @@ class Standin:
     cuda: Cuda | None
 
     def check(self, *options: str, env: Mapping[str, str] | None = None) -> tuple[int, Report, str]:
-        """Exit code, JSON report and standard error of a live run."""
+        """Exit code, JSON report and standard error of a live run. Its record gives the same, always."""
         root = self.folder / "root"
         if not root.exists():
             self.files.write(root)
@@ -42,9 +42,19 @@ class Standin:
             if library is not None:
                 environment.update(library.environment(environment))
         environment.update(env or {})
-        done = boardops("check", "--format", "json", "--root", str(root), *options, env=environment)
+        record = self.folder / "run.record"
+        live = ("check", "--format", "json", "--root", str(root), "--record", str(record), *options)
+        done = boardops(*live, env=environment)
         assert done.stdout, done.stderr
+        again = boardops("check", "--format", "json", "--from", str(record))
+        assert (again.returncode, again.stderr) == (done.returncode, done.stderr)
+        assert without_clock(again.stdout) == without_clock(done.stdout)
         return done.returncode, json.loads(done.stdout), done.stderr
+
+
+def without_clock(text: str) -> Report:
+    report: Report = json.loads(text)
+    return {key: value for key, value in report.items() if key not in {"started_at", "seconds"}}
 
 
 HOST_FILES = {

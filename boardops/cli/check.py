@@ -12,7 +12,7 @@ import click
 
 from boardops.cli.main import UNKNOWN, say
 from boardops.cli.output import print_text, write_file
-from boardops.cli.run import Request, perform, without_facts
+from boardops.cli.run import Request, perform_and_keep, without_facts
 from boardops.errors import BoardopsError
 from boardops.report.formats import FORMATS, format_of_ending, render
 from boardops.score import Result
@@ -40,9 +40,7 @@ class Time(click.ParamType[datetime.datetime]):
 @click.option(
     "--intent",
     type=click.Choice(["predeploy", "in-service"]),
-    default="predeploy",
-    show_default=True,
-    help="What the machine is meant to do now: be free for a deployment, or serve.",
+    help="What the machine is meant to do now: be free for a deployment, or serve.  [default: predeploy]",
 )
 @click.option(
     "--need", "needs", multiple=True, metavar="KEY=VALUE", help="What the job needs: boards=8, free=70GiB, cuda=12.8."
@@ -89,6 +87,7 @@ class Time(click.ParamType[datetime.datetime]):
     metavar="FILE",
     help="Also write a report; the ending (.html .md .json .txt) picks the format.",
 )
+@click.option("--record", metavar="FILE", help="Keep the evidence of this live run, to be judged again with --from.")
 @click.option(
     "--deadline",
     type=click.FloatRange(min=0.1, max=86400),
@@ -102,7 +101,7 @@ class Time(click.ParamType[datetime.datetime]):
 @click.option("--root", default="/", hidden=True, help="Stands for the root of this machine's files, for tests.")
 @click.option("--debug", is_flag=True, help="Show the traceback of a fault of our own.")
 def command(
-    intent: str,
+    intent: str | None,
     needs: Sequence[str],
     profile: str,
     files: Sequence[str],
@@ -114,6 +113,7 @@ def command(
     at: datetime.datetime | None,
     format_: str,
     outputs: Sequence[str],
+    record: str | None,
     deadline: float,
     allow_warnings: bool,
     quiet: bool,
@@ -131,6 +131,8 @@ def command(
     del debug  # Read by the command line's outermost function, wherever it stands.
     if cpu and files:
         raise BoardopsError("--cpu looks at this machine and --from at files; give one of them")
+    if record and files:
+        raise BoardopsError("--record keeps what a live run reads; with --from the files are the record")
     _check_endings(outputs)
     request = Request(
         intent=intent,
@@ -146,8 +148,8 @@ def command(
         deadline_seconds=deadline,
         root=root,
     )
-    result, code = _judge(request, allow_warnings)
-    written = _write(result, outputs)
+    result, code, kept = _judge(request, allow_warnings)
+    written = _write(result, outputs) and (not record or _write_record(record, kept))
     _print(result, format_, quiet)
     return code if written else UNKNOWN
 
@@ -158,17 +160,30 @@ def _check_endings(outputs: Sequence[str]) -> None:
             raise BoardopsError(f"-o {name}: the ending must be .html, .md, .json or .txt")
 
 
-def _judge(request: Request, allow_warnings: bool) -> tuple[Result, int]:
-    """The result with its exit code. What keeps us from seeing anything is told, and still gives a report."""
+def _judge(request: Request, allow_warnings: bool) -> tuple[Result, int, str | None]:
+    """The result with its exit code and its record. What keeps us from seeing anything still gives a report."""
     try:
-        result = perform(request, _now)
+        performed = perform_and_keep(request, _now)
     except BoardopsError as error:
         say(str(error))
-        return without_facts(str(error), request, _now()), UNKNOWN
+        return without_facts(str(error), request, _now()), UNKNOWN, None
+    result = performed.result
     if result.cause:
         say(result.cause)
     code = EXIT_CODES[result.readiness]
-    return result, 0 if code == 1 and allow_warnings else code
+    return result, 0 if code == 1 and allow_warnings else code, performed.record
+
+
+def _write_record(name: str, record: str | None) -> bool:
+    """Write the record of a live run; False where it could not be written or there is none."""
+    try:
+        if record is None:
+            raise BoardopsError(f"nothing was read, so there is nothing to keep in {name}")
+        write_file(name, record)
+    except BoardopsError as error:
+        say(str(error))
+        return False
+    return True
 
 
 def _now() -> datetime.datetime:

@@ -10,6 +10,7 @@ import datetime
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_fields
 from fnmatch import fnmatchcase
 from pathlib import Path
 from time import monotonic
@@ -17,7 +18,8 @@ from time import monotonic
 from msgspec.structs import replace
 
 from boardops import __version__
-from boardops.collect import collect
+from boardops.assemble import assemble
+from boardops.collect import collect, known_sources
 from boardops.derive import derive
 from boardops.errors import BoardopsError
 from boardops.evaluate import evaluate
@@ -26,6 +28,9 @@ from boardops.facts import Board, Evidence, Facts, Host, Missing, Value, board_k
 from boardops.locate import shipped
 from boardops.quantities import parse
 from boardops.readers.reading import Reading
+from boardops.record import answers_of, is_record
+from boardops.record import dump as dump_record
+from boardops.record import load as load_record
 from boardops.rules import RuleSet, load
 from boardops.score import (
     SCHEMA,
@@ -50,7 +55,8 @@ NEEDS: Mapping[str, str] = {"boards": "need.board_count", "free": "need.free_byt
 class Request:
     """What a user asked for."""
 
-    intent: str = "predeploy"
+    intent: str | None = None
+    """None: as recorded, else predeploy."""
     profile: str = "quick"
     needs: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -79,21 +85,46 @@ class Sources:
     unread: tuple[str, ...] = ()
     """Sentences on files that could not be read at all."""
     read_at: str | None = None
+    intent: str | None = None
+    needs: tuple[str, ...] = ()
+    """What a record says that its run was asked for."""
+    record: str | None = None
+    """The evidence as a record, where the run was live."""
+
+
+@dataclass(frozen=True, slots=True)
+class Performed:
+    """A judged run, and its evidence as a record where it was live."""
+
+    result: Result
+    record: str | None
 
 
 def perform(request: Request, now: Callable[[], datetime.datetime]) -> Result:
+    """Judge what was asked for. Raises BoardopsError for what the user must mend."""
+    return perform_and_keep(request, now).result
+
+
+def perform_and_keep(request: Request, now: Callable[[], datetime.datetime]) -> Performed:
     """Judge what was asked for. Raises BoardopsError for what the user must mend."""
     started, clock = now(), monotonic()
     rules = load(rule_layers(request.rules, request.site_rules))
     left_out = _left_out(rules, request.only, request.skip)
     needs = read_needs(request.needs)
     sources = _from_files(request.files) if request.files else _live(request, now)
+    request = replace_fields(request, intent=request.intent or sources.intent or "predeploy")
+    needs = needs if request.needs else read_needs(sources.needs)
     at = request.at or _time(sources.read_at) or started
-    host_values = {**sources.host, **needs, "intent": request.intent}
+    host_values = {**sources.host, **needs, "intent": intent_of(request)}
     host, boards = derive(host_values, sources.boards, at)
     facts = Facts(host, boards, sources.evidence, sources.read_from)
     result = judge(facts, rules, at, left_out, request, sources)
-    return replace(result, started_at=_stamp(started), seconds=round(monotonic() - clock, 3))
+    return Performed(replace(result, started_at=_stamp(started), seconds=round(monotonic() - clock, 3)), sources.record)
+
+
+def intent_of(request: Request) -> str:
+    """What the machine is meant to do now; predeploy unless somebody says otherwise."""
+    return request.intent or "predeploy"
 
 
 def judge(
@@ -123,7 +154,7 @@ def judge(
         judged_at=_stamp(at),
         seconds=0.0,
         profile=request.profile,
-        intent=request.intent,
+        intent=intent_of(request),
         partial="; ".join((*sources.partial, *_partial(request))) or None,
         readiness=readiness,
         cause=cause,
@@ -146,7 +177,7 @@ def without_facts(cause: str, request: Request, now: datetime.datetime) -> Resul
         judged_at=_stamp(request.at or now),
         seconds=0.0,
         profile=request.profile,
-        intent=request.intent,
+        intent=intent_of(request),
         partial=None,
         readiness="unknown",
         cause=cause,
@@ -257,8 +288,24 @@ def _selects(selector: str, words: Sequence[str]) -> bool:
 
 
 def _live(request: Request, now: Callable[[], datetime.datetime]) -> Sources:
+    read_at = _stamp(now())
     found = collect(cpu=request.cpu, deadline_seconds=request.deadline_seconds, now=now, root=request.root)
-    return Sources(found.host, found.boards, found.evidence, found.read_from)
+    kept = dump_record(found.answers, read_at=read_at, cpu=request.cpu, intent=intent_of(request), needs=request.needs)
+    return Sources(found.host, found.boards, found.evidence, found.read_from, read_at=read_at, record=kept)
+
+
+def _from_record(data: bytes, name: str) -> Sources:
+    record = load_record(data, name)
+    found = assemble(answers_of(record, lambda cpu: known_sources(cpu=cpu), name), record.read_at)
+    return Sources(
+        found.host,
+        found.boards,
+        found.evidence,
+        found.read_from,
+        read_at=record.read_at,
+        intent=record.intent,
+        needs=record.needs,
+    )
 
 
 def _from_files(names: Sequence[str]) -> Sources:
@@ -266,7 +313,12 @@ def _from_files(names: Sequence[str]) -> Sources:
     broken: list[Evidence] = []
     for name in names:
         try:
-            readings.append((_shown(name), read_file(File(_shown(name), _bytes(name)))))
+            data = _bytes(name)
+            if is_record(data):
+                if len(names) > 1:
+                    raise BoardopsError(f"{_shown(name)} is the record of a whole run; judge it alone")
+                return _from_record(data, _shown(name))
+            readings.append((_shown(name), read_file(File(_shown(name), data))))
         except EvidenceError as error:
             broken.append(failed(len(names) + len(broken) + 1, _shown(name), str(error)))
     if not readings:

@@ -1,0 +1,202 @@
+"""What the sources of one machine answered, put together: facts by board, and evidence of each source.
+
+A pure function of the answers, so that a run and the replay of its record give the same. Called by collect.py and by
+the command line for a record. It knows which facts a source owes, and neither how they were read nor what they mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from boardops.facts import Evidence, Missing, MissingKind, Value, Values, board_key, build_board
+from boardops.outcome import Outcome
+from boardops.readers.reading import Reading
+
+EvidenceOutcome = Literal["ok", "partial", "failed", "timed-out", "hung", "crashed", "not-installed", "not-permitted"]
+
+# Worker's word for how a program ended: what the facts that it owes are then.
+_MISSING: Mapping[str, MissingKind] = {
+    "ok": "error",
+    "failed": "error",
+    "crashed": "error",
+    "too-much-output": "error",
+    "timed-out": "timed-out",
+    "hung": "timed-out",
+    "not-installed": "not-installed",
+    "not-permitted": "not-permitted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A probe, and who understands it."""
+
+    name: str
+    argv: Sequence[str]
+    read: Callable[[bytes], Reading]
+    fills: Sequence[str]
+    """Facts of the host that it owes."""
+    boards: Sequence[Values] = ()
+    """Boards that it must tell of in any case, with what is known of them beforehand."""
+    board_fills: Sequence[str] = ()
+    """Facts that it owes of each board."""
+    vendor: str | None = None
+    """The vendor whose boards it is the driver's word on. It owes facts of those that only the PCI bus shows, too."""
+    instead: Source | None = None
+    """Who is asked where this one is not installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one source gave."""
+
+    source: Source
+    origin: str
+    """The program, for people."""
+    outcome: Outcome
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What the probes read; boards in the order of their keys."""
+
+    host: Values
+    boards: tuple[Values, ...]
+    evidence: tuple[Evidence, ...]
+    read_from: Mapping[str, Mapping[str, str]]
+    """For `host` and each board's key: which evidence gave which fact."""
+    answers: tuple[Answer, ...] = ()
+    """What it was put together from, for a record."""
+
+
+def assemble(answers: Sequence[Answer], read_at: str) -> Collected:
+    """The facts of a machine. Where two sources give the same fact, the first that has a value counts."""
+    known: dict[str, dict[str, Value]] = {"host": {}}
+    read_from: dict[str, dict[str, str]] = {"host": {}}
+    evidence: list[Evidence] = []
+    for number, answer in enumerate(answers, 1):
+        told = _evidence(f"{answer.source.name}-{number}", answer, read_at)
+        evidence.append(told)
+        subjects = {board_key(build_board(board)): board for board in _boards(answer)}
+        subjects["host"] = _owed(answer.source.name, answer.source.fills, answer.reading.host, answer.outcome)
+        for key, values in subjects.items():
+            _add(known.setdefault(key, {}), read_from.setdefault(key, {}), values, told.id)
+    host_values = known.pop("host")
+    for answer in answers:
+        _settle_driver(answer, answers, known, host_values)
+    _settle_foreign({answer.source.vendor for answer in answers}, known)
+    # Threads of a probe print in any order; the same machine must always give the same report.
+    return Collected(
+        host_values, tuple(known[key] for key in sorted(known)), tuple(evidence), read_from, tuple(answers)
+    )
+
+
+def not_installed(answer: Answer) -> bool:
+    """Whether a source said of all that it owes that it is not installed."""
+    values = [answer.reading.host.get(name) for name in answer.source.fills]
+    return bool(values) and all(isinstance(value, Missing) and value.kind == "not-installed" for value in values)
+
+
+def _settle_driver(
+    answer: Answer, answers: Sequence[Answer], known: Mapping[str, dict[str, Value]], host_values: Values
+) -> None:
+    """Say of each board of a vendor whether its driver has it, and what its facts are where not."""
+    source = answer.source
+    if source.vendor is None or (not_installed(answer) and _stood_in(answer, answers)):
+        return
+    told = {board_key(build_board(board)) for board in answer.reading.boards}
+    for key, board in known.items():
+        if board.get("vendor") != source.vendor:
+            continue
+        if key in told:
+            board["in_driver"] = True
+            continue
+        missing = _why_absent(answer, board, host_values)
+        absent = missing.kind == "lost"
+        board["in_driver"] = False if absent else missing
+        for name in source.board_fills:
+            board.setdefault(name, missing)
+        if absent:
+            board["lost"] = True
+
+
+def _stood_in(answer: Answer, answers: Sequence[Answer]) -> bool:
+    """Whether another source was asked about the same vendor's boards."""
+    return any(other is not answer and other.source.vendor == answer.source.vendor for other in answers)
+
+
+def _settle_foreign(vendors: Collection[str | None], known: Mapping[str, dict[str, Value]]) -> None:
+    """Say of boards whose vendor nobody here can ask that nothing is known of them: the bus alone is no good sign."""
+    for board in known.values():
+        vendor = board.get("vendor")
+        if isinstance(vendor, str) and vendor not in {*vendors, "cpu"} and board.get("on_bus") is True:
+            board["in_driver"] = Missing("not-installed", f"this version of boardops has no probe for {vendor} boards")
+
+
+def _why_absent(answer: Answer, board: Values, host_values: Values) -> Missing:
+    """What is to be said of a board that the PCI bus shows and its driver does not."""
+    kernel_driver = board.get("kernel_driver")
+    if isinstance(kernel_driver, str) and kernel_driver.startswith("vfio"):
+        return Missing("not-supported", f"the board is kept for a virtual machine ({kernel_driver})")
+    if board.get("virtualization") == "vgpu":
+        return Missing("not-supported", "the board is a virtual function")
+    if answer.outcome.kind != "ok":
+        return Missing(_MISSING[answer.outcome.kind], answer.outcome.why)
+    count = answer.reading.host.get("boards_in_driver_count")
+    if isinstance(count, Missing):
+        return Missing(count.kind, count.why)
+    container = host_values.get("container")
+    if isinstance(container, str) and container != "none":
+        return Missing("not-supported", f"this container ({container}) was not given the board")
+    return Missing("lost", "the PCI bus shows the board, its driver does not")
+
+
+def _add(into: dict[str, Value], read_from: dict[str, str], values: Values, evidence: str) -> None:
+    for name, value in values.items():
+        if name not in into or (isinstance(into[name], Missing) and not isinstance(value, Missing)):
+            into[name], read_from[name] = value, evidence
+
+
+def _boards(answer: Answer) -> list[Values]:
+    """The boards that the probe told of, and those that it should have told of."""
+    told = list(answer.reading.boards)
+    for board in answer.source.boards:
+        if not any(board.items() <= other.items() for other in told):
+            told.append(board)
+    return [_owed(answer.source.name, answer.source.board_fills, board, answer.outcome) for board in told]
+
+
+def _owed(name: str, fills: Sequence[str], values: Values, outcome: Outcome) -> dict[str, Value]:
+    """The values, and for each fact that the probe owes and did not give, why."""
+    why = outcome.why or f"the {name} probe ended well without it"
+    missing = Missing(_MISSING[outcome.kind], why)
+    return {**dict.fromkeys(fills, missing), **values}
+
+
+def _evidence(id: str, answer: Answer, read_at: str) -> Evidence:
+    source, outcome = answer.source, answer.outcome
+    why = "; ".join(sentence for sentence in (outcome.why, *answer.reading.problems) if sentence)
+    return Evidence(
+        id=id,
+        source=source.name,
+        kind="probe",
+        origin=answer.origin,
+        read_at=read_at,
+        seconds=round(outcome.seconds, 3),
+        outcome=_evidence_outcome(answer),
+        why=why,
+    )
+
+
+def _evidence_outcome(answer: Answer) -> EvidenceOutcome:
+    outcome, reading = answer.outcome, answer.reading
+    if outcome.kind == "too-much-output":
+        return "failed"
+    if outcome.kind == "ok":
+        if not_installed(answer):
+            return "not-installed"
+        return "ok" if reading.complete and not reading.problems else "partial"
+    return outcome.kind

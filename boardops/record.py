@@ -1,0 +1,123 @@
+"""The evidence of one run in one file, to be judged again later: what each source printed and how it ended.
+
+A JSON file. Replayed, it gives the same facts as the live run, since everything behind the first station is a pure
+function. Called by the command line for `--record` and for a record given to `--from`.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from boardops import __version__
+from boardops.assemble import Answer, Source
+from boardops.errors import BoardopsError
+from boardops.outcome import Kind, Outcome
+
+SCHEMA = "boardops.record/1"
+_MARK = b'{"schema":"boardops.record/1"'
+
+
+class RecordedAnswer(Struct, frozen=True):
+    """What one source printed, and how it ended."""
+
+    source: str
+    origin: str
+    kind: Kind
+    seconds: float
+    returncode: int | None = None
+    signal: int | None = None
+    state: str | None = None
+    wait_channel: str | None = None
+    why: str = ""
+    text: str | None = None
+    """Standard output, where it is UTF-8 text."""
+    base64: str | None = None
+    """Standard output, where it is not."""
+
+
+class Record(Struct, frozen=True):
+    """The evidence of one live run."""
+
+    schema: str
+    tool_version: str
+    read_at: str
+    cpu: bool
+    intent: str
+    needs: tuple[str, ...]
+    answers: tuple[RecordedAnswer, ...]
+
+
+def is_record(data: bytes) -> bool:
+    """Whether a text is a record."""
+    return data.startswith(_MARK)
+
+
+def dump(answers: Sequence[Answer], *, read_at: str, cpu: bool, intent: str, needs: Sequence[str]) -> str:
+    """The record of a run's answers."""
+    record = Record(SCHEMA, __version__, read_at, cpu, intent, tuple(needs), tuple(map(_recorded, answers)))
+    return msgspec.json.encode(record).decode() + "\n"
+
+
+def _recorded(answer: Answer) -> RecordedAnswer:
+    outcome = answer.outcome
+    printed: dict[str, Any]
+    try:
+        printed = {"text": outcome.stdout.decode("utf-8")}
+    except UnicodeDecodeError:
+        printed = {"base64": base64.b64encode(outcome.stdout).decode("ascii")}
+    return RecordedAnswer(
+        source=answer.source.name,
+        origin=answer.origin,
+        kind=outcome.kind,
+        seconds=outcome.seconds,
+        returncode=outcome.returncode,
+        signal=outcome.signal,
+        state=outcome.state,
+        wait_channel=outcome.wait_channel,
+        why=outcome.why,
+        **printed,
+    )
+
+
+def load(data: bytes, name: str) -> Record:
+    """A record from its text. Raises BoardopsError with one sentence that names the file and the place."""
+    try:
+        return msgspec.json.decode(data, type=Record, strict=True)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BoardopsError(f"{name} is a record that cannot be read: {error}") from None
+
+
+def answers_of(record: Record, known: Callable[[bool], Mapping[str, Source]], name: str) -> tuple[Answer, ...]:
+    """The answers of a record, read as on the live machine. Raises BoardopsError for a source that nobody knows."""
+    sources = known(record.cpu)
+    answers = []
+    for entry in record.answers:
+        if entry.source not in sources:
+            raise BoardopsError(f"{name} holds the unknown source {entry.source!r}; a newer boardops made it")
+        source = sources[entry.source]
+        outcome = Outcome(
+            kind=entry.kind,
+            stdout=_printed(entry, name),
+            returncode=entry.returncode,
+            signal=entry.signal,
+            seconds=entry.seconds,
+            state=entry.state,
+            wait_channel=entry.wait_channel,
+            why=entry.why,
+        )
+        answers.append(Answer(source, entry.origin, outcome, source.read(outcome.stdout)))
+    return tuple(answers)
+
+
+def _printed(entry: RecordedAnswer, name: str) -> bytes:
+    if entry.text is not None:
+        return entry.text.encode("utf-8")
+    try:
+        return base64.b64decode(entry.base64 or "", validate=True)
+    except ValueError:
+        raise BoardopsError(f"{name}: what {entry.source} printed is not base64") from None
