@@ -46,6 +46,8 @@ class Source:
     """The vendor whose boards it is the driver's word on. It owes facts of those that only the PCI bus shows, too."""
     instead: Source | None = None
     """Who is asked where this one is not installed."""
+    single: Sequence[str] = ()
+    """Further words of its command line, before a PCI address, that make it ask one board only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +87,10 @@ def assemble(answers: Sequence[Answer], read_at: str) -> Collected:
         for key, values in subjects.items():
             _add(known.setdefault(key, {}), read_from.setdefault(key, {}), values, told.id)
     host_values = known.pop("host")
-    for answer in answers:
-        _settle_driver(answer, answers, known, host_values)
-    _settle_foreign({answer.source.vendor for answer in answers}, known)
+    vendors = {answer.source.vendor for answer in answers if answer.source.vendor}
+    for vendor in vendors:
+        _settle_vendor([answer for answer in answers if answer.source.vendor == vendor], known, host_values)
+    _settle_foreign(vendors, known)
     # Threads of a probe print in any order; the same machine must always give the same report.
     return Collected(
         host_values, tuple(known[key] for key in sorted(known)), tuple(evidence), read_from, tuple(answers)
@@ -100,35 +103,39 @@ def not_installed(answer: Answer) -> bool:
     return bool(values) and all(isinstance(value, Missing) and value.kind == "not-installed" for value in values)
 
 
-def _settle_driver(
-    answer: Answer, answers: Sequence[Answer], known: Mapping[str, dict[str, Value]], host_values: Values
-) -> None:
+def unfinished(answers: Sequence[Answer], vendor: str) -> tuple[str, ...]:
+    """The PCI addresses of a vendor's boards that somebody told of and that the vendor's source did not finish."""
+    seen: dict[str, bool] = {}
+    for answer in answers:
+        for board in answer.reading.boards:
+            address = board.get("pci_address")
+            if isinstance(address, str) and board.get("vendor") == vendor:
+                done = answer.source.vendor == vendor and isinstance(board.get("lost"), bool)
+                seen[address] = seen.get(address, False) or done
+    return tuple(sorted(address for address, done in seen.items() if not done))
+
+
+def _settle_vendor(answers: Sequence[Answer], known: Mapping[str, dict[str, Value]], host_values: Values) -> None:
     """Say of each board of a vendor whether its driver has it, and what its facts are where not."""
-    source = answer.source
-    if source.vendor is None or (not_installed(answer) and _stood_in(answer, answers)):
-        return
-    told = {board_key(build_board(board)) for board in answer.reading.boards}
+    told = {board_key(build_board(board)) for answer in answers for board in answer.reading.boards}
+    # Of a board that nobody told of, the first source that was there at all says why.
+    first = next((answer for answer in answers if not not_installed(answer)), answers[0])
     for key, board in known.items():
-        if board.get("vendor") != source.vendor:
+        if board.get("vendor") != first.source.vendor:
             continue
         if key in told:
             board["in_driver"] = True
             continue
-        missing = _why_absent(answer, board, host_values)
+        missing = _why_absent(first, board, host_values)
         absent = missing.kind == "lost"
         board["in_driver"] = False if absent else missing
-        for name in source.board_fills:
+        for name in first.source.board_fills:
             board.setdefault(name, missing)
         if absent:
             board["lost"] = True
 
 
-def _stood_in(answer: Answer, answers: Sequence[Answer]) -> bool:
-    """Whether another source was asked about the same vendor's boards."""
-    return any(other is not answer and other.source.vendor == answer.source.vendor for other in answers)
-
-
-def _settle_foreign(vendors: Collection[str | None], known: Mapping[str, dict[str, Value]]) -> None:
+def _settle_foreign(vendors: Collection[str], known: Mapping[str, dict[str, Value]]) -> None:
     """Say of boards whose vendor nobody here can ask that nothing is known of them: the bus alone is no good sign."""
     for board in known.values():
         vendor = board.get("vendor")

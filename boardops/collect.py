@@ -9,9 +9,10 @@ from __future__ import annotations
 import datetime
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from boardops.assemble import Answer, Collected, Source, assemble, not_installed
+from boardops.assemble import Answer, Collected, Source, assemble, not_installed, unfinished
 from boardops.facts import Values
 from boardops.readers import cuda, host, nvidia_smi_xml, nvml, pci
 from boardops.readers.markup import MarkupError
@@ -46,6 +47,7 @@ def sources(*, cpu: bool, root: str = "/") -> tuple[Source, ...]:
             nvml.BOARD_FILLS,
             vendor="nvidia",
             instead=_nvidia_smi(),
+            single=("--board",),
         ),
         Source("cuda", python_program(PROBES / "cuda.py"), cuda.read, cuda.FILLS),
         Source("pci", [*python_program(PROBES / "pci.py"), *below], pci.read, pci.FILLS, (), pci.BOARD_FILLS),
@@ -103,6 +105,13 @@ def _ask(chosen: Sequence[Source], deadline_seconds: float) -> list[Answer]:
         for source, outcome in zip(chosen, run_all(programs), strict=True)
     ]
     others = [answer.source.instead for answer in answers if not_installed(answer) and answer.source.instead]
+    # After a crash each board that was not finished is asked once more, alone; after a hang nobody is asked again.
+    for answer in answers:
+        if answer.outcome.kind == "crashed" and answer.source.vendor and answer.source.single:
+            others += [
+                replace(answer.source, argv=[*answer.source.argv, *answer.source.single, address], single=())
+                for address in unfinished(answers, answer.source.vendor)
+            ]
     return answers + (_ask(others, deadline_seconds) if others else [])
 
 

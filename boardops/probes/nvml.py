@@ -13,6 +13,7 @@ if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
     # Python 3.10 has no -P: files beside this one must not stand in for modules of the standard library.
     del sys.path[0]
 
+import argparse
 import functools
 import json
 import os
@@ -452,12 +453,14 @@ def read_board(handle: Any, known: Values) -> None:
     say({"board": {**who, **values, "lost": lost}})
 
 
-def boards(count: int, driver: str) -> list[threading.Thread]:
-    """A thread for each board that the driver has."""
+def boards(count: int, driver: str, only: str | None) -> list[threading.Thread]:
+    """A thread for each board that the driver has, or for the one at the PCI address `only`."""
     threads = []
     for index in range(count):
         try:
             handle = nvml.nvmlDeviceGetHandleByIndex(index)
+            if only and address(handle) != only:
+                continue
             known = {"vendor": "nvidia", "pci_address": address(handle), "index": index, "driver_version": driver}
         except nvml.NVMLError as error:
             say({"problem": f"the driver gives no board number {index}: {missing_of(error)['why']}"})
@@ -494,6 +497,9 @@ def fail(missing: Mapping[str, str]) -> None:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description="Print the facts of NVIDIA boards as JSON lines.")
+    parser.add_argument("--board", help="only the board at this PCI address")
+    only = parser.parse_args().board
     say({"probe": "nvml", "read_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
     if nvml is None:
         fail({"missing": "not-installed", "why": f"pynvml (nvidia-ml-py) cannot be imported: {NO_PYNVML}"})
@@ -506,7 +512,7 @@ def main() -> None:
             driver = attempt(lambda: text(nvml.nvmlSystemGetDriverVersion()))
             count = attempt(nvml.nvmlDeviceGetCount)
             say({"host": host(count, driver)})
-            for thread in boards(count if isinstance(count, int) else 0, driver):
+            for thread in boards(count if isinstance(count, int) else 0, driver, only):
                 thread.join()
     say({"end": "nvml"})
     # Without nvmlShutdown, which can hang where everything else went well.
