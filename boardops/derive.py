@@ -30,7 +30,7 @@ def derive(host: Values, boards: Sequence[Values], at: datetime.datetime) -> tup
     entries = [_entry(board) for board in boards]
     settled = [_settle(board, entry, boards) for board, entry in zip(boards, entries, strict=True)]
     return (
-        build_host(_host(host, at)),
+        build_host(_host(host, boards, at)),
         tuple(build_board(_board(board, entry)) for board, entry in zip(settled, entries, strict=True)),
     )
 
@@ -186,10 +186,12 @@ def _owner(process: Process) -> tuple[str, ...]:
 # What follows for the host.
 
 
-def _host(host: Values, at: datetime.datetime) -> dict[str, Value]:
+def _host(host: Values, boards: Sequence[Values], at: datetime.datetime) -> dict[str, Value]:
     values = dict(host)
     values["software.nvidia_driver_support_left_seconds"] = _support_left(values, at)
-    values["software.cuda_toolkit_driver_version"] = _toolkit_driver(values)
+    values["software.cuda_toolkit_driver_version"] = _driver_for(values, "software.cuda_toolkit_version")
+    values["software.torch_driver_version"] = _driver_for(values, "software.torch_cuda_version")
+    values["vbios_version_count"] = _vbios_versions(boards)
     count = values.get("boards_in_driver_count")
     if values.get("boards_on_bus_count") == 0 and isinstance(count, Missing) and count.kind == "not-installed":
         # Where the bus shows no board, nobody misses a driver.
@@ -210,11 +212,23 @@ def _support_left(values: Values, at: datetime.datetime) -> Value:
     return float(round((last - at).total_seconds()))
 
 
-def _toolkit_driver(values: Values) -> Value:
-    name = "software.cuda_toolkit_version"
+def _driver_for(values: Values, name: str) -> Value:
+    """The oldest driver that serves the CUDA version in a fact."""
     missing = _first_missing(values, name)
     if missing is not None:
-        # Without a toolkit there is nothing that the driver could be too old for.
+        # Without a toolkit or PyTorch there is nothing that the driver could be too old for.
         return Missing("not-supported", missing.why) if missing.kind == "not-installed" else missing
     driver = oldest_driver_for(str(values[name]))
     return driver if driver else Missing("not-supported", f"the catalog does not know CUDA {values[name]}")
+
+
+def _vbios_versions(boards: Sequence[Values]) -> Value:
+    """How many versions of the video BIOS boards of one part number have, at most."""
+    versions: dict[str, set[str]] = {}
+    for board in boards:
+        part, version = _text(board, "part_number"), _text(board, "vbios_version")
+        if part is not None and version is not None:
+            versions.setdefault(part, set()).add(version)
+    if not versions:
+        return Missing("not-supported", "no board gives part number and video BIOS")
+    return max(len(found) for found in versions.values())

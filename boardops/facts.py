@@ -306,6 +306,7 @@ class HostSoftware(Struct, frozen=True):
     rocm_version: Annotated[Text, _doc("ROCm")] = NOT_COLLECTED
     torch_version: Annotated[Text, _doc("PyTorch")] = NOT_COLLECTED
     torch_cuda_version: Annotated[Text, _doc("CUDA that PyTorch was built for")] = NOT_COLLECTED
+    torch_driver_version: Annotated[Text, _doc("oldest NVIDIA driver that can serve PyTorch's CUDA")] = NOT_COLLECTED
     nvidia_module_version: Annotated[Text, _doc("NVIDIA kernel module that is loaded")] = NOT_COLLECTED
     nouveau_loaded: Annotated[Flag, _doc("the kernel module nouveau is loaded")] = NOT_COLLECTED
     cuda_start: Annotated[Text, _doc("how the CUDA driver library starts: started, or the name of its error")] = (
@@ -334,6 +335,9 @@ class Host(Struct, frozen=True):
     intent: Annotated[Text, _doc("predeploy or in-service")] = NOT_COLLECTED
     boards_on_bus_count: Annotated[Count, _doc("boards that the PCI bus shows")] = NOT_COLLECTED
     boards_in_driver_count: Annotated[Count, _doc("boards that the drivers show")] = NOT_COLLECTED
+    vbios_version_count: Annotated[
+        Count, _doc("different video BIOS versions among boards of one part number, at most")
+    ] = NOT_COLLECTED
     boards_listed_count: Annotated[Count, _doc("boards that the vendor tool gave an entry for")] = NOT_COLLECTED
     memory: HostMemory = HostMemory()
     shm: HostShm = HostShm()

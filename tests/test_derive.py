@@ -181,3 +181,16 @@ def test_nobody_misses_a_driver_where_the_bus_shows_no_board() -> None:
     assert kind(host.boards_in_driver_count) == "not-supported"
     host, _ = derive({"boards_on_bus_count": 1, "boards_in_driver_count": gone}, [], AT)
     assert kind(host.boards_in_driver_count) == "not-installed"
+
+
+def test_video_bios_versions_are_compared_within_a_part_number() -> None:
+    other = with_tags(H100, {"pci/pci_bus_id": "00000000:2A:00.0", "vbios_version": "96.00.30.00.01"})
+    assert derived(H100)[0].vbios_version_count == 1
+    assert derived(H100, other)[0].vbios_version_count == 2
+    assert derived(H100, with_tags(other, {"board_part_number": "X"}))[0].vbios_version_count == 1
+    assert kind(derive({}, [], AT)[0].vbios_version_count) == "not-supported"
+
+
+def test_the_driver_for_pytorch() -> None:
+    host, _ = derive({"software.torch_cuda_version": "13.0"}, [], AT)
+    assert host.software.torch_driver_version == "580"

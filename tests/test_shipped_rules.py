@@ -28,6 +28,7 @@ FILLED = {
     *(name for name in known() if name.startswith(FOLLOWING)),
     "host.software.nvidia_driver_support_left_seconds",
     "board.in_driver",
+    "host.vbios_version_count",
     "board.link.expected_count",
 }
 

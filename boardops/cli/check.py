@@ -57,7 +57,7 @@ class Time(click.ParamType[datetime.datetime]):
     "files",
     multiple=True,
     metavar="FILE",
-    help="Judge this file instead (nvidia-smi -q -x; - is standard input).",
+    help="Judge this file instead: nvidia-smi -q -x, or a record; - is standard input.",
 )
 @click.option("--rules", "rules", multiple=True, metavar="FILE", help="A further rules file, laid over the others.")
 @click.option("--only", multiple=True, metavar="PATTERN", help="Only rules whose id matches, such as 'pcie.*'.")
@@ -124,9 +124,9 @@ def command(
 
     \b
     Examples:
-      boardops check --cpu
-      boardops check --from nvidia-smi.xml -o report.html
-      nvidia-smi -q -x | boardops check --from - --need free=70GiB
+      boardops check -o report.html
+      boardops check --need boards=8 --need free=70GiB
+      boardops check --from nvidia-smi.xml --intent in-service
     """
     del debug  # Read by the command line's outermost function, wherever it stands.
     if cpu and files:
