@@ -163,8 +163,21 @@ def _why_absent(answer: Answer, board: Values, host_values: Values) -> Missing:
 
 def _add(into: dict[str, Value], read_from: dict[str, str], values: Values, evidence: str) -> None:
     for name, value in values.items():
-        if name not in into or (isinstance(into[name], Missing) and not isinstance(value, Missing)):
+        if name not in into or _is_better(into[name], read_from[name], value, evidence):
             into[name], read_from[name] = value, evidence
+
+
+def _is_better(old: Value, old_evidence: str, new: Value, new_evidence: str) -> bool:
+    """Whether a value takes the place of one that was there: any value of a Missing, and a plain "no such thing".
+
+    The latter only of the same source, asked a second time after it crashed.
+    """
+    if not isinstance(old, Missing):
+        return False
+    if not isinstance(new, Missing):
+        return True
+    same_source = old_evidence.rpartition("-")[0] == new_evidence.rpartition("-")[0]
+    return same_source and new.kind == "not-supported"
 
 
 def _boards(answer: Answer) -> list[Values]:

@@ -49,8 +49,8 @@ def sources(*, cpu: bool, root: str = "/") -> tuple[Source, ...]:
             instead=_nvidia_smi(),
             single=("--board",),
         ),
-        Source("cuda", python_program(PROBES / "cuda.py"), cuda.read, cuda.FILLS),
-        Source("pci", [*python_program(PROBES / "pci.py"), *below], pci.read, pci.FILLS, (), pci.BOARD_FILLS),
+        Source("cuda", python_program(PROBES / "cuda.py", bare=True), cuda.read, cuda.FILLS),
+        Source("pci", [*python_program(PROBES / "pci.py", bare=True), *below], pci.read, pci.FILLS, (), pci.BOARD_FILLS),
     )
 
 
