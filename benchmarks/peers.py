@@ -87,9 +87,8 @@ def main() -> None:
         one, root_one = standin(folder, 1)
         many, root_many = standin(folder, 16)
         base = check[:-1]
-        print(
-            f"16 boards / 1 board                   {compare([*base, str(root_many)], [*base, str(root_one)], many, one, pairs)}"
-        )
+        more = compare([*base, str(root_many)], [*base, str(root_one)], many, one, pairs)
+        print(f"16 boards / 1 board                   {more}")
         slow_one, slow_root_one = standin(folder, 1, 0.001)
         slow_8, slow_root_8 = standin(folder, 8, 0.001)
         slow = compare([*base, str(slow_root_8)], [*base, str(slow_root_one)], slow_8, slow_one, pairs)

@@ -50,7 +50,9 @@ def sources(*, cpu: bool, root: str = "/") -> tuple[Source, ...]:
             single=("--board",),
         ),
         Source("cuda", python_program(PROBES / "cuda.py", bare=True), cuda.read, cuda.FILLS),
-        Source("pci", [*python_program(PROBES / "pci.py", bare=True), *below], pci.read, pci.FILLS, (), pci.BOARD_FILLS),
+        Source(
+            "pci", [*python_program(PROBES / "pci.py", bare=True), *below], pci.read, pci.FILLS, (), pci.BOARD_FILLS
+        ),
     )
 
 

@@ -92,7 +92,7 @@ class Operator:
     words: str
     """How the expectation reads, with `{limit}`."""
     against: str
-    """The opposite, for `warn`: how the reason reads when the comparison holds."""
+    """The opposite, for `warn`: what is expected where the comparison must not hold."""
     kinds: tuple[str, ...]
     """Kinds of fact that it goes with."""
     takes: str
@@ -103,22 +103,22 @@ _ORDERED = ("number", "version")
 _SCALAR = ("number", "version", "text", "flag")
 
 OPERATORS: Mapping[str, Operator] = {
-    "equals": Operator("{limit}", "{limit}", _SCALAR, "value"),
-    "not_equals": Operator("anything but {limit}", "not {limit}", _SCALAR, "value"),
-    "below": Operator("below {limit}", "below {limit}", _ORDERED, "value"),
-    "at_most": Operator("at most {limit}", "at most {limit}", _ORDERED, "value"),
-    "above": Operator("above {limit}", "above {limit}", _ORDERED, "value"),
-    "at_least": Operator("at least {limit}", "at least {limit}", _ORDERED, "value"),
-    "between": Operator("between {limit}", "between {limit}", _ORDERED, "pair"),
-    "one_of": Operator("one of {limit}", "one of {limit}", ("number", "version", "text"), "values"),
-    "none_of": Operator("none of {limit}", "none of {limit}", ("number", "version", "text"), "values"),
-    "matches": Operator("like {limit}", "like {limit}", ("text", "version"), "pattern"),
-    "version": Operator("{limit}", "{limit}", ("version",), "spec"),
-    "empty": Operator("{limit}", "{limit}", ("texts", "processes", "faults", "text"), "flag"),
-    "contains_none": Operator("none of {limit}", "none of {limit}", ("texts", "faults"), "values"),
-    "near_peers": Operator("within {limit} of its peers", "within {limit} of its peers", ("number",), "near"),
+    "equals": Operator("{limit}", "anything but {limit}", _SCALAR, "value"),
+    "not_equals": Operator("anything but {limit}", "{limit}", _SCALAR, "value"),
+    "below": Operator("below {limit}", "at least {limit}", _ORDERED, "value"),
+    "at_most": Operator("at most {limit}", "above {limit}", _ORDERED, "value"),
+    "above": Operator("above {limit}", "at most {limit}", _ORDERED, "value"),
+    "at_least": Operator("at least {limit}", "below {limit}", _ORDERED, "value"),
+    "between": Operator("between {limit}", "outside {limit}", _ORDERED, "pair"),
+    "one_of": Operator("one of {limit}", "none of {limit}", ("number", "version", "text"), "values"),
+    "none_of": Operator("none of {limit}", "one of {limit}", ("number", "version", "text"), "values"),
+    "matches": Operator("like {limit}", "unlike {limit}", ("text", "version"), "pattern"),
+    "version": Operator("{limit}", "not {limit}", ("version",), "spec"),
+    "empty": Operator("{limit}", "not {limit}", ("texts", "processes", "faults", "text"), "flag"),
+    "contains_none": Operator("none of {limit}", "one of {limit}", ("texts", "faults"), "values"),
+    "near_peers": Operator("within {limit} of its peers", "further than {limit} from its peers", ("number",), "near"),
     "near_baseline": Operator(
-        "within {limit} of its last good run", "within {limit} of its last good run", ("number",), "near"
+        "within {limit} of its last good run", "further than {limit} from its last good run", ("number",), "near"
     ),
 }
 
@@ -348,12 +348,16 @@ def _matches_word(entry: object, word: object) -> bool:
     return entry == word
 
 
-def words(comparisons: tuple[Comparison, ...], limits: tuple[Limit | Missing, ...], fact: Fact) -> str:
-    """What is expected, for people: `at least x16`."""
+def words(
+    comparisons: tuple[Comparison, ...], limits: tuple[Limit | Missing, ...], fact: Fact, *, against: bool = False
+) -> str:
+    """What is expected, for people: `at least x16`. With `against`, what is expected where they must not hold."""
     parts = []
     for comparison, limit in zip(comparisons, limits, strict=True):
-        parts.append(OPERATORS[comparison.op].words.replace("{limit}", _show_limit(comparison.op, limit, fact)))
-    return " and ".join(parts)
+        operator = OPERATORS[comparison.op]
+        template = operator.against if against else operator.words
+        parts.append(template.replace("{limit}", _show_limit(comparison.op, limit, fact)))
+    return (" or " if against else " and ").join(parts)
 
 
 _SPEC_WORDS = {">=": "at least ", "<=": "at most ", "==": "", "!=": "not ", ">": "above ", "<": "below "}

@@ -96,8 +96,9 @@ def _board(board: dict[str, Value], entry: BoardEntry | None) -> dict[str, Value
     _fill(values, "temperature.memory_max_celsius", values["spec.memory_max_celsius"])
     _fill(values, "link.expected_count", _expected_links(entry))
     values["memory.used_ratio"] = _ratio(values, "memory.used_bytes", "memory.total_bytes")
+    values["memory.offered_bytes"] = _offered(values, "memory.free_bytes")
     values["memory.owner_count"] = _owners(values)
-    values["pages.retired_count"] = _sum(values, "pages.retired_single_count", "pages.retired_double_count")
+    values["pages.retired_count"] = _retired(values)
     return values
 
 
@@ -111,6 +112,7 @@ def _spec(entry: BoardEntry | None) -> dict[str, Value]:
         return {**values, "spec.known": False}
     given: dict[str, Value | None] = {
         "spec.name": entry.id,
+        "spec.memory_bytes": None if entry.memory_gb is None else int(entry.memory_gb * 10**9),
         "spec.ecc": entry.ecc,
         "spec.row_remapping": entry.row_remapping,
         "spec.pcie_width_lanes": entry.pcie_width_lanes,
@@ -163,9 +165,24 @@ def _ratio(values: Values, part: str, whole: str) -> Value:
     return (_number(values, part) or 0) / total if total else Missing("error", f"{whole} is 0")
 
 
-def _sum(values: Values, *names: str) -> Value:
-    missing = _first_missing(values, *names)
-    return missing if missing is not None else int(sum(_number(values, name) or 0 for name in names))
+def _offered(values: Values, name: str) -> Value:
+    """A value that a need is measured by. What does not exist cannot meet a need, so it is an error, not a skip."""
+    value = values.get(name, NOT_COLLECTED)
+    if isinstance(value, Missing) and value.kind in {"not-supported", "not-installed"}:
+        return Missing("error", f"the need cannot be checked: {value.why}")
+    return value
+
+
+def _retired(values: Values) -> Value:
+    """All retired pages. A board that counts one kind counts the other, so that one alone is no answer."""
+    parts = [values.get(f"pages.retired_{kind}_count", NOT_COLLECTED) for kind in ("single", "double")]
+    missing = [part for part in parts if isinstance(part, Missing)]
+    if not missing:
+        return sum(part for part in parts if isinstance(part, int))
+    unseen = next((part for part in missing if part.kind != "not-supported"), None)
+    if unseen is not None:
+        return unseen
+    return missing[0] if len(missing) == 2 else Missing("error", "only one of two counts of retired pages is given")
 
 
 def _owners(values: Values) -> Value:
@@ -191,6 +208,11 @@ def _host(host: Values, boards: Sequence[Values], at: datetime.datetime) -> dict
     values["software.nvidia_driver_support_left_seconds"] = _support_left(values, at)
     values["software.cuda_toolkit_driver_version"] = _driver_for(values, "software.cuda_toolkit_version")
     values["software.torch_driver_version"] = _driver_for(values, "software.torch_cuda_version")
+    values["need.offered_board_count"] = sum(
+        board.get("vendor") != "cpu" and board.get("lost") is not True and board.get("in_driver") is not False
+        for board in boards
+    )
+    values["need.offered_cuda_version"] = _offered(values, "software.cuda_driver_version")
     values["vbios_version_count"] = _vbios_versions(boards)
     count = values.get("boards_in_driver_count")
     if values.get("boards_on_bus_count") == 0 and isinstance(count, Missing) and count.kind == "not-installed":

@@ -152,8 +152,7 @@ def judge(
     if rule.warn and all(
         _holds(c, found, limit, ref, rule) for c, (limit, ref) in zip(rule.warn, warn_limits, strict=True)
     ):
-        near = words(rule.warn, tuple(limit for limit, _ in warn_limits), fact)
-        expected = f"{expected}, not {near}"
+        expected = words(rule.warn, tuple(limit for limit, _ in warn_limits), fact, against=True)
         return Judged("warn", shown, expected, _say(rule, lookup, shown, expected, language))
     return Judged("pass", shown, expected, "")
 
@@ -367,16 +366,40 @@ def _finding(rule: Rule, judged: Judged, evidence: tuple[str, ...], language: st
         weight=rule.weight,
         required=rule.required and kind != "not-collected",
         caused_by=None,
-        remedy=RemedyText(
-            rule.remedy.action,
-            in_language(rule.remedy.text, language),
-            tuple(in_language(step, language) for step in rule.remedy.steps),
-        ),
+        remedy=_remedy(rule, judged, language),
         source=SourceText(rule.source.text, rule.source.confidence),
         fact=rule.fact,
         missing=kind,
         cap=rule.cap,
         vendor=rule.vendor,
+    )
+
+
+# What to do about a fact that could not be read: make it visible. The rule's own remedy is for what was found.
+_SEE_AGAIN: Mapping[str, RemedyText] = {
+    "not-permitted": RemedyText("grant-access", "Run boardops as root, or give its user the right to read this."),
+    "not-installed": RemedyText("install-tool", "Install what the reason names, so that this can be seen."),
+    "timed-out": RemedyText(
+        "watch", "The driver did not answer in time. Look at what it hangs in, then run the check again."
+    ),
+    "lost": RemedyText("watch", "The board no longer answers, so this cannot be seen."),
+    "not-collected": RemedyText("none", "Nothing to do: the source of this was not read."),
+    "unreadable": RemedyText(
+        "none", "Capture the output again; where it stays so, report the text that was not understood."
+    ),
+    "error": RemedyText(
+        "watch", "Run the check again; where it stays so, read the kernel log for the board's address."
+    ),
+}
+
+
+def _remedy(rule: Rule, judged: Judged, language: str) -> RemedyText:
+    if judged.verdict == "unknown" and judged.missing is not None and judged.missing.kind in _SEE_AGAIN:
+        return _SEE_AGAIN[judged.missing.kind]
+    return RemedyText(
+        rule.remedy.action,
+        in_language(rule.remedy.text, language),
+        tuple(in_language(step, language) for step in rule.remedy.steps),
     )
 
 

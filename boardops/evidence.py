@@ -49,6 +49,15 @@ _FOREIGN: tuple[tuple[bytes, str], ...] = (
 )
 
 
+_SMI_ERRORS = (
+    b"nvidia-smi has failed",
+    b"failed to initialize nvml",
+    b"no devices were found",
+    b"unable to determine the device handle",
+    b"couldn't communicate with the nvidia driver",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class File:
     """One file's name and content, bounded by MAX_BYTES + 1."""
@@ -112,20 +121,19 @@ def _what(data: bytes) -> str:
     head = data[:4096]
     if b"\x00" in head:
         return "is binary"
-    if b"nvidia-smi" in head.lower() and (b"failed" in head.lower() or b"mismatch" in head.lower()):
+    if any(words in head.lower() for words in _SMI_ERRORS):
         line = head.decode("utf-8", "replace").strip().splitlines()[0]
         return f"holds an error of nvidia-smi ({line[:160]!r}) and no board"
     return "is not a format that boardops knows"
 
 
-def join(readings: Sequence[tuple[str, Reading]]) -> Joined:
-    """The facts of several readings of one host, given with their file names.
+def join(readings: Sequence[tuple[str, str, Reading]]) -> Joined:
+    """The facts of several readings of one host, given with the ids of their evidence and their file names.
 
     Raises EvidenceError where two files name one address but two boards.
     """
     # Newest first; files without a time come last, in the order in which they were given.
-    numbered = [(f"file-{number}", name, reading) for number, (name, reading) in enumerate(readings, 1)]
-    by_age = sorted(numbered, key=lambda entry: entry[2].read_at or "", reverse=True)
+    by_age = sorted(readings, key=lambda entry: entry[2].read_at or "", reverse=True)
     host: dict[str, Value] = {}
     boards: dict[str, dict[str, Value]] = {}
     read_from: dict[str, dict[str, str]] = {"host": {}}
@@ -139,9 +147,9 @@ def join(readings: Sequence[tuple[str, Reading]]) -> Joined:
     return Joined(
         host,
         tuple(boards[address] for address in sorted(boards)),
-        tuple(_evidence(id, name, reading) for id, name, reading in numbered),
+        tuple(_evidence(id, name, reading) for id, name, reading in readings),
         read_from,
-        tuple(dict.fromkeys(reading.title for _, reading in readings)),
+        tuple(dict.fromkeys(reading.title for _, _, reading in readings)),
     )
 
 

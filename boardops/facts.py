@@ -92,6 +92,9 @@ class BoardMemory(Struct, frozen=True):
     reserved_bytes: Annotated[Count, _doc("memory that driver and firmware keep for themselves")] = NOT_COLLECTED
     free_bytes: Annotated[Count, _doc("memory that a new process can still have")] = NOT_COLLECTED
     used_ratio: Annotated[Number, _doc("used over total")] = NOT_COLLECTED
+    offered_bytes: Annotated[Count, _doc("free memory that a job can have; an error where the board does not tell")] = (
+        NOT_COLLECTED
+    )
     owner_count: Annotated[Count, _doc("independent owners of compute processes on the board")] = NOT_COLLECTED
 
 
@@ -188,6 +191,7 @@ class Clock(Struct, frozen=True):
 class Spec(Struct, frozen=True):
     """What the catalog knows of the board's model."""
 
+    memory_bytes: Annotated[Count, _doc("nominal memory of the model")] = NOT_COLLECTED
     known: Annotated[Flag, _doc("the catalog has an entry for this model")] = NOT_COLLECTED
     name: Annotated[Text, _doc("the catalog's name of the model")] = NOT_COLLECTED
     ecc: Annotated[Flag, _doc("the model has error correction")] = NOT_COLLECTED
@@ -320,6 +324,10 @@ class HostNeed(Struct, frozen=True):
     board_count: Annotated[Count, _doc("boards that the job needs")] = NOT_COLLECTED
     free_bytes: Annotated[Count, _doc("free memory that the job needs on each board")] = NOT_COLLECTED
     cuda_version: Annotated[Text, _doc("CUDA that the job was built for")] = NOT_COLLECTED
+    offered_board_count: Annotated[Count, _doc("boards that can serve the job: seen, answering, no stand-in")] = (
+        NOT_COLLECTED
+    )
+    offered_cuda_version: Annotated[Text, _doc("CUDA that a job can have here")] = NOT_COLLECTED
 
 
 class Host(Struct, frozen=True):

@@ -32,7 +32,7 @@ FACTORS: dict[str, dict[str, float]] = {
     "seconds": {"us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400},
     "ratio": {"%": 0.01},
     "watts": {"mW": 1e-3, "W": 1, "kW": 1000},
-    "celsius": {"C": 1, "°C": 1, "K": 1},
+    "celsius": {"C": 1, "°C": 1},
     "lanes": {"x": 1},
 }
 
@@ -52,12 +52,17 @@ def parse(text: str, unit: str) -> float | int:
     if factor is None:
         known = ", ".join(FACTORS.get(unit, {})) or "none"
         raise ValueError(f"{text!r} has no unit of {unit}; known: {known}")
-    value = float(number) * factor
+    value = int(number) * int(factor) if _is_whole(number, factor) else float(number) * factor
     if unit == "ratio" and word == "%":
         value = float(number) / 100
     if not math.isfinite(value):
         raise ValueError(f"{text!r} is too large")
-    return int(value) if value.is_integer() and unit in {"bytes", "lanes", "count", "generation"} else value
+    return int(value) if float(value).is_integer() and unit in {"bytes", "lanes", "count", "generation"} else value
+
+
+def _is_whole(number: str, factor: float) -> bool:
+    """Whether the product is whole; as a float, a counter of 64 bits would not be exact."""
+    return number.lstrip("+-").isdigit() and float(factor).is_integer()
 
 
 def _round(value: float, digits: int = 1) -> str:

@@ -145,7 +145,7 @@ def _read_off(item: Item) -> str | None:
     """Why a rule is switched off. `off: false` in a later layer switches it on again."""
     if item.value is False:
         return None
-    if item.value is True or not item.text("off").strip():
+    if item.text("off").strip().lower() in {"", "true", "yes", "on", "no", "off"}:
         raise item.error("off must say why the rule is switched off")
     return item.text("off")
 

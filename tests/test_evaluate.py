@@ -54,7 +54,7 @@ def test_severity(severity: str, found: float, verdict: str, noted: bool) -> Non
 def test_a_warning_comes_before_the_failure(found: float, verdict: str) -> None:
     judged = said(load_rule(warn="{above: 80}"), {CORE: found})
     assert judged.verdict == verdict
-    assert judged.expected == ("below 90 °C, not above 80 °C" if verdict == "warn" else "below 90 °C")
+    assert judged.expected == ("at most 80 °C" if verdict == "warn" else "below 90 °C")
 
 
 def test_all_comparisons_must_hold() -> None:

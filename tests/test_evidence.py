@@ -12,8 +12,8 @@ from boardops.readers.reading import Reading
 from tests.smi_xml import H100, compose, with_tags
 
 
-def reading(name: str, text: str) -> tuple[str, Reading]:
-    return name, read_file(File(name, text.encode()))
+def reading(name: str, text: str) -> tuple[str, str, Reading]:
+    return f"id-{name}", name, read_file(File(name, text.encode()))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_what_the_newest_file_lacks_comes_from_the_older() -> None:
     bare = with_tags(H100, {"temperature/gpu_temp": "N/A"})
     joined = join([old, reading("new", compose([bare], timestamp="Tue Dec  1 09:00:00 2026"))])
     assert joined.boards[0]["temperature.core_celsius"] == 34.0
-    assert joined.read_from["0000:18:00.0"]["temperature.core_celsius"] == "file-1"
+    assert joined.read_from["0000:18:00.0"]["temperature.core_celsius"] == "id-old"
 
 
 def test_one_address_with_two_boards_names_both_files() -> None:

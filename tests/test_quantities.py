@@ -42,7 +42,6 @@ NUMBERS = [("12", 12.0), ("+12", 12.0), ("-1.5", -1.5), (".5", 0.5), ("2.", 2.0)
         ("9 Hz", "hertz", 9),
         ("2 kW", "watts", 2000),
         ("7 W", "watts", 7),
-        ("28 K", "celsius", 28),
         ("3 kB", "bytes", 3000),
         ("3 KB", "bytes", 3000),
         ("3 MB", "bytes", 3 * 10**6),
@@ -75,7 +74,7 @@ def test_every_unit_multiplies(pair: tuple[str, str], number: int) -> None:
 @pytest.mark.parametrize(
     ("text", "unit", "said"),
     [
-        ("16 GiB", "celsius", "no unit of celsius; known: C, °C, K"),
+        ("16 GiB", "celsius", "no unit of celsius; known: C, °C"),
         ("16 gib", "bytes", "no unit of bytes; known: B, kB"),
         ("3 x", "count", "no unit of count; known: none"),
         ("N/A", "bytes", "is not a number"),

@@ -105,7 +105,7 @@ WRONG_KEYS = [
         "is for a board but judges host.thermal.inlet_celsius; make it 'for: host'",
     ),
     ("expect", "{belwo: 90}", 7, "expect has the unknown key 'belwo'; did you mean 'below'?"),
-    ("expect", "{below: 16 GiB}", 7, "expect.below: '16 GiB' has no unit of celsius; known: C, °C, K"),
+    ("expect", "{below: 16 GiB}", 7, "expect.below: '16 GiB' has no unit of celsius; known: C, °C"),
     (
         "expect",
         "{below: {fact: board.memory.used_bytes}}",

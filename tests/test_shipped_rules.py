@@ -18,6 +18,7 @@ FOLLOWING = (
     "board.spec.",
     "board.memory.used_ratio",
     "board.memory.owner_count",
+    "board.memory.offered_bytes",
     "board.pages.retired_count",
     "host.need.",
 )
@@ -69,5 +70,5 @@ def test_a_lost_board_is_told_once(rule: Rule) -> None:
 
 def test_guesses_are_named_as_such() -> None:
     guesses = {rule.id for rule in RULES.rules if rule.source.confidence == "guess"}
-    assert guesses == {"memory.in_use", "memory.fragmented", "host.memlock"}
+    assert guesses == {"memory.in_use", "memory.size", "memory.fragmented", "host.memlock"}
     assert all("our choice" in BY_ID[name].source.text for name in guesses)

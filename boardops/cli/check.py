@@ -129,6 +129,8 @@ def command(
       boardops check --from nvidia-smi.xml --intent in-service
     """
     del debug  # Read by the command line's outermost function, wherever it stands.
+    if deadline != deadline:  # Not a number; no comparison catches it.
+        raise BoardopsError("--deadline nan is no number of seconds")
     if cpu and files:
         raise BoardopsError("--cpu looks at this machine and --from at files; give one of them")
     if record and files:
@@ -204,11 +206,14 @@ def _write(result: Result, outputs: Sequence[str]) -> bool:
 
 def _print(result: Result, format_: str, quiet: bool) -> None:
     if quiet:
-        if result.readiness != "ready":
+        # A cause stands on standard error already; cron must get one line, not two.
+        if result.readiness != "ready" and not result.cause:
             print_text(_one_line(result) + "\n")
         return
     if not result.boards and result.cause and format_ == "text":
         return  # The cause stands on standard error already.
+    if sys.stdout is None:
+        raise BoardopsError("standard output is closed")
     terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size((WIDTH_WITHOUT_TERMINAL, 24)).columns if terminal else WIDTH_WITHOUT_TERMINAL
     colour = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import click
 
 from boardops import __version__
+from boardops.cli.output import give_up_standard_output, print_text
 from boardops.errors import BoardopsError, OutputClosedError
 
 UNKNOWN = 3
@@ -70,6 +71,9 @@ def run(arguments: Sequence[str]) -> int:
         return INTERRUPTED
     except click.exceptions.Exit as stop:
         return int(stop.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        # A group without a command: its help is the answer, and nothing was judged.
+        return _print_help(error.ctx)
     except click.ClickException as error:
         say(error.format_message())
         return UNKNOWN
@@ -78,12 +82,26 @@ def run(arguments: Sequence[str]) -> int:
     except BoardopsError as error:
         say(str(error))
         return UNKNOWN
+    except OSError as error:
+        # Only click itself prints without print_text: help and version.
+        say(f"cannot write standard output: {error.strerror or error}")
+        give_up_standard_output()
+        return UNKNOWN
     except Exception as error:  # noqa: BLE001 - the one place that catches what nobody expected
         if debug:
             traceback.print_exc()
         say(f"a fault of boardops itself: {type(error).__name__}: {error}; --debug shows where")
         return UNKNOWN
     return code if isinstance(code, int) else 0
+
+
+def _print_help(context: click.Context | None) -> int:
+    try:
+        if context is not None:
+            print_text(context.get_help() + "\n")
+    except BoardopsError as error:
+        say(str(error))
+    return UNKNOWN
 
 
 def _take_signals() -> None:

@@ -18,8 +18,7 @@ def write_file(name: str, text: str) -> None:
     data = text.encode("utf-8", "backslashreplace")
     try:
         if _is_special(path):
-            with path.open("wb") as file:
-                file.write(data)
+            _write_special(path, data)
             return
         _write_whole(path, data)
     except OSError as error:
@@ -34,9 +33,17 @@ def _is_special(path: Path) -> bool:
         return False
 
 
+def _write_special(path: Path, data: bytes) -> None:
+    """Write to a device or a pipe. A named pipe that nobody reads is an error, not a wait without end."""
+    handle = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    with os.fdopen(handle, "wb") as file:
+        os.set_blocking(handle, True)
+        file.write(data)
+
+
 def _write_whole(path: Path, data: bytes) -> None:
     target = path.resolve() if path.is_symlink() else path
-    mode = 0o666 & ~_umask()
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".tmp", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -62,6 +69,8 @@ def print_text(text: str) -> None:
 
     Raises BoardopsError where it was closed or cannot be written.
     """
+    if sys.stdout is None:
+        raise BoardopsError("standard output is closed")
     encoding = sys.stdout.encoding or "utf-8"
     data = text.encode(encoding, "backslashreplace")
     try:
@@ -69,15 +78,17 @@ def print_text(text: str) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        _give_up_standard_output()
+        give_up_standard_output()
         raise OutputClosedError("standard output was closed") from None
     except OSError as error:
-        _give_up_standard_output()
+        give_up_standard_output()
         raise BoardopsError(f"cannot write standard output: {error.strerror or error}") from None
 
 
-def _give_up_standard_output() -> None:
+def give_up_standard_output() -> None:
     """What is still in its buffer goes nowhere, so that Python's own flush at the end does not fail again."""
+    if sys.stdout is None:
+        return
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, sys.stdout.fileno())
     os.close(devnull)

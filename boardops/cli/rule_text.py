@@ -31,6 +31,8 @@ def explain_rule(rule: Rule) -> str:
         lines.append(f"  Warns when  {_expected(rule.warn, rule.fact)}")
     if rule.when:
         lines.append(f"  Applies     {_condition(rule.when)}")
+    if rule.off is not None:
+        lines.append(f"  Off         switched off: {rule.off}")
     outcome = {"fail": "the board is not ready", "warn": "a warning", "note": "a note, no points"}[rule.severity]
     lines.append(f"  Otherwise   {outcome} (weight {rule.weight:g})")
     lines.append(f"  Remedy      {rule.remedy.action}: {rule.remedy.text['en']}")

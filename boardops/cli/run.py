@@ -6,7 +6,10 @@ the first station is pure.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import os
+import select
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +30,7 @@ from boardops.evidence import MAX_BYTES, EvidenceError, File, failed, join, read
 from boardops.facts import Board, Evidence, Facts, Host, Missing, Value, board_key
 from boardops.locate import shipped
 from boardops.quantities import parse
+from boardops.readers.nvidia_smi_xml import pci_address
 from boardops.readers.reading import Reading
 from boardops.record import answers_of, is_record
 from boardops.record import dump as dump_record
@@ -111,7 +115,7 @@ def perform_and_keep(request: Request, now: Callable[[], datetime.datetime]) -> 
     rules = load(rule_layers(request.rules, request.site_rules))
     left_out = _left_out(rules, request.only, request.skip)
     needs = read_needs(request.needs)
-    sources = _from_files(request.files) if request.files else _live(request, now)
+    sources = _from_files(request.files, request.deadline_seconds) if request.files else _live(request, now)
     request = replace_fields(request, intent=request.intent or sources.intent or "predeploy")
     needs = needs if request.needs else read_needs(sources.needs)
     at = request.at or _time(sources.read_at) or started
@@ -137,7 +141,7 @@ def judge(
 ) -> Result:
     """Facts and rules into a result; a pure function of its arguments."""
     findings = evaluate(facts, rules, at, left_out, language=request.language)
-    selected = select(facts.boards, request.boards)
+    selected = select_boards(facts.boards, request.boards)
     boards = score_boards(facts, findings, rules.scoring, selected)
     host_state = readiness_of(findings.host, rules.scoring, floor=False)
     chosen = [board for board in boards if board.selected]
@@ -210,11 +214,16 @@ def rule_layers(files: Iterable[str], site: Path = SITE_RULES) -> list[tuple[str
     """The rule files as (name, text): the shipped one, those of the site in order of their names, those asked for."""
     try:
         paths = [shipped("rules.yaml"), *sorted(site.glob("*.yaml")), *(Path(name) for name in files)]
-        return [(_rule_name(path), path.read_text(encoding="utf-8")) for path in paths]
-    except UnicodeDecodeError as error:
-        raise BoardopsError(f"a rules file is not UTF-8 text: {error.reason}") from None
+        return [(_rule_name(path), _rule_text(path)) for path in paths]
     except OSError as error:
         raise BoardopsError(f"cannot read {error.filename or 'the rules'}: {error.strerror or error}") from None
+
+
+def _rule_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BoardopsError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from None
 
 
 def _rule_name(path: Path) -> str:
@@ -231,7 +240,8 @@ def read_needs(needs: Iterable[str]) -> dict[str, Value]:
         key, equals, text = entry.partition("=")
         if key not in NEEDS or not equals:
             known = ", ".join(f"{name}=" for name in NEEDS)
-            raise BoardopsError(f"--need {entry!r}: known are {known}{nearest(key, NEEDS)}")
+            hint = nearest(key, NEEDS) if key not in NEEDS else ""
+            raise BoardopsError(f"--need {entry!r}: known are {known}{hint}")
         values[NEEDS[key]] = _need(key, text)
     return values
 
@@ -241,6 +251,8 @@ def _need(key: str, text: str) -> Value:
         if not looks_like_version(text):
             raise BoardopsError(f"--need cuda={text}: a version such as 12.8 is wanted")
         return text
+    if key == "free" and text.strip().isdigit():
+        raise BoardopsError(f"--need free={text}: a unit is wanted, such as free={text}GiB")
     try:
         number = parse(text, "bytes" if key == "free" else "count")
     except ValueError as error:
@@ -265,7 +277,7 @@ def _left_out(rules: RuleSet, only: Sequence[str], skip: Sequence[str]) -> dict[
     return out
 
 
-def select(boards: Sequence[Board], selectors: Sequence[str]) -> tuple[bool, ...]:
+def select_boards(boards: Sequence[Board], selectors: Sequence[str]) -> tuple[bool, ...]:
     """Which boards are selected: by PCI address, UUID, serial, index or vendor, with * and ?. Raises BoardopsError."""
     if not selectors:
         return (True,) * len(boards)
@@ -284,7 +296,10 @@ def _names(board: Board) -> tuple[str, ...]:
 
 
 def _selects(selector: str, words: Sequence[str]) -> bool:
-    return any(fnmatchcase(word, selector.lower()) for word in words)
+    wanted = selector.lower()
+    with contextlib.suppress(ValueError):
+        wanted = pci_address(wanted)  # nvidia-smi writes eight digits of domain.
+    return any(fnmatchcase(word, wanted) for word in words)
 
 
 def _live(request: Request, now: Callable[[], datetime.datetime]) -> Sources:
@@ -308,19 +323,19 @@ def _from_record(data: bytes, name: str) -> Sources:
     )
 
 
-def _from_files(names: Sequence[str]) -> Sources:
-    readings: list[tuple[str, Reading]] = []
+def _from_files(names: Sequence[str], deadline_seconds: float) -> Sources:
+    readings: list[tuple[str, str, Reading]] = []
     broken: list[Evidence] = []
-    for name in names:
+    for number, name in enumerate(names, 1):
         try:
-            data = _bytes(name)
+            data = _bytes(name, deadline_seconds)
             if is_record(data):
                 if len(names) > 1:
                     raise BoardopsError(f"{_shown(name)} is the record of a whole run; judge it alone")
                 return _from_record(data, _shown(name))
-            readings.append((_shown(name), read_file(File(_shown(name), data))))
+            readings.append((f"file-{number}", _shown(name), read_file(File(_shown(name), data))))
         except EvidenceError as error:
-            broken.append(failed(len(names) + len(broken) + 1, _shown(name), str(error)))
+            broken.append(failed(number, _shown(name), str(error)))
     if not readings:
         raise BoardopsError("; ".join(entry.why for entry in broken))
     joined = join(readings)
@@ -331,26 +346,58 @@ def _from_files(names: Sequence[str]) -> Sources:
         joined.read_from,
         partial=(f"{' and '.join(joined.titles)} only",),
         unread=tuple(entry.why for entry in broken),
-        read_at=max((reading.read_at for _, reading in readings if reading.read_at), default=None),
+        read_at=max((reading.read_at for _, _, reading in readings if reading.read_at), default=None),
     )
 
 
 def _shown(name: str) -> str:
-    return "standard input" if name == "-" else name
+    """A file's name for people and for JSON: what is no UTF-8 in it is shown as escapes."""
+    return "standard input" if name == "-" else os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
-def _bytes(name: str) -> bytes:
-    """The content of a file, at most one byte more than is read of any. Raises EvidenceError."""
+def _bytes(name: str, deadline_seconds: float) -> bytes:
+    """The content of a file, at most one byte more than is read of any. Raises EvidenceError.
+
+    What feeds a pipe may never end or never come: reading is given up after the deadline.
+    """
     try:
         if name == "-":
-            return sys.stdin.buffer.read(MAX_BYTES + 1)
+            if sys.stdin is None:
+                raise EvidenceError("standard input is closed")
+            return read_within(sys.stdin.fileno(), deadline_seconds, MAX_BYTES + 1)
+        if not name:
+            raise EvidenceError("--from wants the name of a file")
         if Path(name).is_dir():
-            raise EvidenceError(f"{name} is a folder; give the files in it")
-        with Path(name).open("rb") as file:
-            return file.read(MAX_BYTES + 1)
+            raise EvidenceError(f"{_shown(name)} is a folder; give the files in it")
+        handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            return read_within(handle, deadline_seconds, MAX_BYTES + 1)
+        finally:
+            os.close(handle)
+    except TimeoutError:
+        raise EvidenceError(f"{_shown(name)} did not end within {deadline_seconds:g} s") from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise EvidenceError(f"cannot read {_shown(name)}: {why}") from None
+
+
+def read_within(handle: int, seconds: float, limit: int) -> bytes:
+    """Read a descriptor to its end, at most `limit` bytes. Raises TimeoutError."""
+    end = monotonic() + seconds
+    parts: list[bytes] = []
+    size = 0
+    while size < limit:
+        if not select.select([handle], [], [], max(0.0, end - monotonic()))[0]:
+            raise TimeoutError
+        try:
+            part = os.read(handle, min(2**20, limit - size))
+        except BlockingIOError:
+            continue
+        if not part:
+            break
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
 
 
 def _stamp(time: datetime.datetime) -> str:

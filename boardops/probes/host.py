@@ -278,7 +278,7 @@ def torch_value(name: str) -> str:
     """A value of torch/version.py, which is read as text: importing torch takes seconds. Raises Unread."""
     path = next((path for path in (Path(folder, "torch/version.py") for folder in sys.path) if path.is_file()), None)
     if path is None:
-        raise Unread("not-installed", f"no torch in the folders of {sys.executable or 'this Python'}")
+        raise Unread("not-installed", "no torch in the folders of this Python")
     match = re.search(rf"^{name}\b[^=\n]*=\s*(.+)$", path.read_text(errors="replace"), re.MULTILINE)
     if not match:
         raise Unread("unreadable", f"{path} has no {name}")

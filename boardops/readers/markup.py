@@ -58,6 +58,8 @@ def read_markup(data: bytes, record: str, skip: frozenset[str]) -> Markup:
     except expat.ExpatError as error:
         what = expat.errors.messages[error.code]
         reader.out.error = f"stops in line {error.lineno}, column {error.offset + 1}: {what}"
+    except (LookupError, ValueError) as error:
+        raise MarkupError(f"declares an encoding that cannot be read: {error}") from None
     return reader.out
 
 

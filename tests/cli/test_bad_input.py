@@ -384,3 +384,95 @@ def test_hostile_names_do_nothing_in_any_format(tmp_path: Path) -> None:
     for name in outputs:
         if not name.endswith(".json"):
             assert "\u202e" not in Path(name).read_text(encoding="utf-8"), name
+
+
+# Pipes, closed descriptors and odd names.
+
+
+def test_a_pipe_that_nobody_feeds_is_given_up(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    writer = os.open(fifo, os.O_RDWR)  # Held open, so that it never ends.
+    done = boardops("check", "--from", str(fifo), "--deadline", "0.5")
+    os.close(writer)
+    assert done.returncode == 3
+    assert "did not end within 0.5 s" in one_line(done.stderr)
+
+
+def test_a_report_into_a_pipe_that_nobody_reads(tmp_path: Path, healthy: Path) -> None:
+    fifo = tmp_path / "report.md"
+    os.mkfifo(fifo)
+    done = boardops("check", "--from", str(healthy), "-o", str(fifo))
+    assert done.returncode == 3
+    assert str(fifo) in one_line(done.stderr)
+
+
+@pytest.mark.parametrize("command", ["check --from FILE", "rules list", "check --from -"])
+def test_closed_descriptors(healthy: Path, command: str) -> None:
+    words = command.replace("FILE", str(healthy))
+    closed = "<&-" if command.endswith("-") else ">&-"
+    done = subprocess.run(
+        ["sh", "-c", f"exec {sys.executable} -m boardops {words} {closed}"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        cwd=ROOT,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert "closed" in one_line(done.stderr.decode())
+
+
+def test_a_file_name_that_is_no_text(tmp_path: Path, healthy: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/caf\xe9.xml"
+    Path(os.fsdecode(path)).write_bytes(healthy.read_bytes())
+    done = boardops(
+        "check", "--from", os.fsdecode(path), "-o", str(tmp_path / "r.json"), "-o", str(tmp_path / "r.html")
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["evidence"][0]["origin"].endswith(
+        "caf\\xe9.xml"
+    )
+
+
+def test_an_encoding_that_nobody_knows(tmp_path: Path) -> None:
+    text = compose([H100]).replace('<?xml version="1.0" ?>', '<?xml version="1.0" encoding="x-foo"?>')
+    assert "encoding" in bad_file(tmp_path, text.encode())
+
+
+@pytest.mark.parametrize("arguments", [[], ["rules"]])
+def test_a_group_without_a_command_prints_its_help(arguments: list[str]) -> None:
+    done = boardops(*arguments)
+    assert done.returncode == 3 and done.stderr == ""
+    assert len(done.stdout.splitlines()) > 5
+
+
+def test_help_on_a_full_disk() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "boardops", "--help"], stdout=full, stderr=subprocess.PIPE, cwd=ROOT, check=False
+        )
+    assert done.returncode == 3
+    assert "No space left" in one_line(done.stderr.decode())
+
+
+def test_quiet_gives_one_line_whatever_happens(tmp_path: Path, healthy: Path) -> None:
+    good = boardops("check", "--quiet", "--from", str(healthy))
+    assert (good.returncode, good.stdout, good.stderr) == (0, "", "")
+    bad = boardops("check", "--quiet", "--from", str(tmp_path / "none"))
+    assert len((bad.stdout + bad.stderr).splitlines()) == 1
+
+
+def test_a_report_keeps_the_mode_of_the_file_it_replaces(tmp_path: Path, healthy: Path) -> None:
+    target = tmp_path / "r.md"
+    target.write_text("old", encoding="utf-8")
+    target.chmod(0o640)
+    boardops("check", "--from", str(healthy), "-o", str(target))
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_an_unknown_finding_asks_to_make_it_visible_and_not_to_replace_the_board(tmp_path: Path) -> None:
+    path = tmp_path / "smi.xml"
+    path.write_text(compose([with_tags(H100, {"remapped_rows/remapped_row_failure": "ERR!"})]), encoding="utf-8")
+    done = boardops("check", "--from", str(path))
+    assert done.returncode == 3
+    assert "rows.failed" in done.stdout and "replace" not in done.stdout

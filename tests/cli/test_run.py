@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from boardops.cli.run import Request, perform, read_needs, rule_layers, select
+from boardops.cli.run import Request, perform, read_needs, rule_layers, select_boards
 from boardops.errors import BoardopsError
 from boardops.evaluate import Finding
 from boardops.facts import Board, Missing
@@ -86,7 +86,7 @@ def test_read_needs() -> None:
     assert values["need.free_bytes"] == 70 * 2**30
     assert values["need.board_count"] == 8
     assert isinstance(values["need.cuda_version"], Missing)
-    for bad in ("free", "free=", "free=-1", "boards=1.5", "cuda=x", "p2p"):
+    for bad in ("free", "free=", "free=70", "free=-1 GiB", "boards=1.5", "cuda=x", "p2p"):
         with pytest.raises(BoardopsError, match="--need"):
             read_needs([bad])
 
@@ -125,10 +125,11 @@ def test_selectors() -> None:
         "gpu-b": (False, True),
         "nvidia": (True, True),
         "0": (True, False),
+        "00000000:18:00.0": (True, False),
     }.items():
-        assert select(boards, [selector]) == chosen, selector
+        assert select_boards(boards, [selector]) == chosen, selector
     with pytest.raises(BoardopsError, match=r"0000:18:00\.0"):
-        select(boards, ["9"])
+        select_boards(boards, ["9"])
 
 
 def test_a_file_without_boards_is_never_ready(tmp_path: Path) -> None:
@@ -138,9 +139,35 @@ def test_a_file_without_boards_is_never_ready(tmp_path: Path) -> None:
     assert judged(tmp_path, compose([]), needs=("boards=8",)).readiness == "not-ready"
 
 
-def test_fewer_boards_than_the_driver_has_is_a_note(tmp_path: Path) -> None:
-    found = findings(judged(tmp_path, compose([H100], attached=8)))["boards.listed"]
-    assert found.verdict == "pass" and found.note and "1 boards are listed" in found.note
+def test_boards_without_an_entry_keep_the_host_from_being_ready(tmp_path: Path) -> None:
+    result = judged(tmp_path, compose([H100], attached=8))
+    found = findings(result)["boards.listed"]
+    assert found.verdict == "unknown" and "7 of 8 attached boards have no entry" in found.reason
+    assert result.readiness == "unknown"
+    assert judged(tmp_path, compose([H100], attached=8), skip=("boards.listed",)).readiness == "ready"
+
+
+@pytest.mark.parametrize(
+    ("tags", "needs", "rule"),
+    [
+        ({"fb_memory_usage/free": "N/A"}, ("free=70GiB",), "need.free"),
+        ({}, ("cuda=12.8",), "need.cuda"),
+    ],
+)
+def test_a_need_that_cannot_be_checked_is_never_met(
+    tmp_path: Path, tags: dict[str, str], needs: tuple[str, ...], rule: str
+) -> None:
+    result = judged(tmp_path, compose([with_tags(H100, tags)], cuda="N/A"), needs=needs)
+    assert findings(result)[rule].verdict == "unknown"
+    assert result.readiness == "unknown"
+
+
+@pytest.mark.parametrize("need", ["boards=8", "free=10TiB", "cuda=12.8"])
+def test_the_processor_meets_no_need_of_boards(tmp_path: Path, need: str) -> None:
+    assert perform(Request(cpu=True, site_rules=tmp_path, needs=(need,)), lambda: NOW).readiness in {
+        "unknown",
+        "not-ready",
+    }
 
 
 def test_site_rules_come_between_the_shipped_and_those_asked_for(tmp_path: Path) -> None:

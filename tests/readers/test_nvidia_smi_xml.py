@@ -79,7 +79,9 @@ def test_every_fact_that_is_promised_is_given() -> None:
         ("n/a", "not-supported"),
         ("[Not Supported]", "not-supported"),
         ("Requested functionality has been deprecated", "not-supported"),
-        ("", "not-supported"),
+        ("", "unreadable"),
+        ("500 C", "unreadable"),
+        ("307 K", "unreadable"),
         ("Unknown Error", "error"),
         ("[Unknown Error]", "error"),
         ("ERR!", "error"),
@@ -265,3 +267,83 @@ def test_any_text_in_a_field_becomes_a_value_or_missing(text: str) -> None:
     board = one(temperature__gpu_temp=clean, pci__replay_counter=clean, ecc_mode__current_ecc=clean)
     for name in ("temperature.core_celsius", "pcie.replay_count", "ecc.enabled"):
         assert isinstance(board[name], (Missing, int, float, bool))
+
+
+@pytest.mark.parametrize(
+    ("gone", "fact"),
+    [
+        ("temperature", "temperature.core_celsius"),
+        ("pci/pci_gpu_link_info", "pcie.link_width_lanes"),
+        ("fb_memory_usage", "memory.total_bytes"),
+        ("clocks_event_reasons", "clock.throttle_reasons"),
+        ("fabric", "fabric_state"),
+        ("ecc_errors", "ecc.uncorrected_volatile_count"),
+        ("remapped_rows", "rows.failed"),
+        ("gpu_recovery_action", "recovery_action"),
+        ("utilization", "utilization.compute_ratio"),
+    ],
+)
+def test_what_this_driver_prints_and_the_file_lacks_is_unreadable(gone: str, fact: str) -> None:
+    board = read(compose([with_tags(H100, without=(gone,))]).encode()).boards[0]
+    assert kind(board[fact]) == "unreadable"
+
+
+def test_an_empty_entry_is_no_healthy_board() -> None:
+    text = compose([H100]).replace("</nvidia_smi_log>", '<gpu id="00000000:99:00.0"/></nvidia_smi_log>')
+    _, empty = read(text.encode()).boards
+    assert kind(empty["memory.total_bytes"]) == kind(empty["temperature.core_celsius"]) == "unreadable"
+
+
+def test_board_memory_that_nobody_counted_is_no_zero() -> None:
+    assert kind(one(ecc_errors__volatile__dram_uncorrectable="N/A")["ecc.uncorrected_volatile_count"]) == "error"
+    assert one(ecc_errors__volatile__sram_uncorrectable_parity="N/A")["ecc.uncorrected_volatile_count"] == 0
+
+
+def test_one_address_twice_is_told() -> None:
+    reading = read(compose([H100, with_tags(H100, {"temperature/gpu_temp": "99 C"})]).encode())
+    assert len(reading.boards) == 1 and not reading.complete
+    assert any("has the address of an earlier one" in problem for problem in reading.problems)
+    assert kind(reading.host["boards_listed_count"]) == "unreadable"
+
+
+def test_boards_without_an_entry_are_told() -> None:
+    reading = read(compose([H100], attached=8).encode())
+    value = reading.host["boards_listed_count"]
+    assert isinstance(value, Missing) and value.why.startswith("7 of 8 attached boards have no entry")
+
+
+def test_a_board_that_the_tool_cannot_reach_has_a_row() -> None:
+    text = "Unable to determine the device handle for GPU 0000:BA:00.0: Unknown Error\n" + compose([H100])
+    _, dead = read(text.encode()).boards
+    assert dead["pci_address"] == "0000:ba:00.0" and dead["lost"] is True
+    assert kind(dead["memory.total_bytes"]) == "lost"
+
+
+def test_an_unknown_word_is_no_verdict() -> None:
+    assert kind(one(compute_mode="Sometimes")["compute_mode"]) == "unreadable"
+    assert one(compute_mode="Exclusive_Process")["compute_mode"] == "exclusive-process"
+    assert kind(one(fabric__state="Foo")["fabric_state"]) == "unreadable"
+
+
+def test_command_lines_are_cut_to_the_program() -> None:
+    name = "/home/ann/run --api-key=sk-1 --password hunter2"
+    reading = read(compose([H100], processes={0: [process(7, name)]}).encode())
+    processes = reading.boards[0]["processes"]
+    assert isinstance(processes, tuple) and isinstance(processes[0], Process)
+    assert processes[0].name == "/home/ann/run"
+
+
+def test_the_driver_version_is_never_unsupported() -> None:
+    reading = read(compose([H100], driver="[N/A]").encode())
+    assert kind(reading.host["software.nvidia_driver_version"]) == "error"
+
+
+def test_a_counter_of_64_bits_is_exact() -> None:
+    assert (
+        kind(one(ecc_errors__volatile__dram_correctable="18446744073709551615")["ecc.corrected_volatile_count"])
+        == "error"
+    )
+    assert (
+        one(ecc_errors__volatile__dram_correctable="9007199254740993")["ecc.corrected_volatile_count"]
+        == 9007199254740993
+    )
