@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
-from boardops.cli.run import Request, perform
+from boardops.cli.request import Request
+from boardops.cli.run import perform
 from boardops.evaluate import Finding
 from boardops.evidence import File, read_file
 from boardops.facts import Missing, Value

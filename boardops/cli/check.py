@@ -12,7 +12,8 @@ import click
 
 from boardops.cli.main import UNKNOWN, say
 from boardops.cli.output import print_text, write_file
-from boardops.cli.run import Request, perform_and_keep, without_facts
+from boardops.cli.request import Request
+from boardops.cli.run import perform_and_keep, without_facts
 from boardops.errors import BoardopsError
 from boardops.report.formats import FORMATS, format_of_ending, render
 from boardops.score import Result

@@ -16,24 +16,34 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 
 from boardops.facts import Missing, Process, Value
-from boardops.quantities import parse
+from boardops.readers.addresses import pci_address
 from boardops.readers.markup import Element, MarkupError, read_markup
-from boardops.readers.novalue import is_sentinel, missing_of
+from boardops.readers.novalue import missing_of
+from boardops.readers.nvidia_smi_fields import (
+    ANY,
+    FIELDS,
+    FIRST,
+    KIND_OF_PROCESS,
+    REASON_GROUPS,
+    REASONS,
+    SUMS,
+    Field,
+    celsius,
+    flag,
+    quantity,
+    text_of,
+)
 from boardops.readers.reading import Reading
 
 KIND = "nvidia-smi-xml"
 TITLE = "nvidia-smi XML"
 ROOT = "nvidia_smi_log"
 _SKIPPED = frozenset({"supported_clocks", "accounted_processes", "mig_devices", "retired_pagelist"})
-_ADDRESS = re.compile(r"^([0-9a-fA-F]{1,8}):([0-9a-fA-F]{1,2}):([0-9a-fA-F]{1,2})\.([0-7])$")
 _PCI = r"([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])"
 _UNREACHABLE = re.compile(r"(?:Unable to determine the device handle for|is lost|fallen off).*?\b" + _PCI)
-_COMPUTE_MODES = ("default", "exclusive-process", "exclusive-thread", "prohibited")
-_FABRIC_STATES = ("not-started", "in-progress", "completed", "not-supported")
 _MAX_PROCESSES = 4096
 
 Texts = Mapping[str, str]
@@ -44,191 +54,9 @@ def recognise(data: bytes) -> bool:
     return b"<" + ROOT.encode() in data
 
 
-# Conversions of one text. They raise ValueError for what they do not understand.
-
-
-def _text(text: str) -> Value:
-    return text
-
-
-def _quantity(unit: str) -> Callable[[str], Value]:
-    def convert(text: str) -> Value:
-        number = parse(text, unit)
-        if is_sentinel(number):
-            return Missing("error", f"printed as {text!r}, which stands for no value")
-        if unit in {"bytes", "lanes", "count", "generation"}:
-            if number != int(number) or number < 0:
-                raise ValueError(f"{text!r} is not a whole number")
-            return int(number)
-        return float(number)
-
-    return convert
-
-
-def _flag(text: str) -> Value:
-    word = text.lower()
-    if word in {"enabled", "yes", "active", "true", "pending"}:
-        return True
-    if word in {"disabled", "no", "not active", "false", "none"}:
-        return False
-    raise ValueError(f"{text!r} is neither on nor off")
-
-
-def _word(text: str) -> Value:
-    """A vendor's word in lower case with dashes: `Drain and Reset` becomes `drain-and-reset`."""
-    return re.sub(r"[\s_]+", "-", text.strip().lower()).replace("gpu-", "")
-
-
-def _one_of(words: tuple[str, ...]) -> Callable[[str], Value]:
-    def convert(text: str) -> Value:
-        word = _word(text)
-        if word not in words:
-            raise ValueError(f"{text!r} is not one of {', '.join(words)}")
-        return word
-
-    return convert
-
-
-def _celsius(text: str) -> Value:
-    """A temperature that can be: outside -60 to 200 degrees a sensor or its wiring is broken."""
-    number = _quantity("celsius")(text)
-    if isinstance(number, float) and not -60 <= number <= 200:
-        raise ValueError(f"{text!r} is no temperature of a board")
-    return number
-
-
-def _device_id(text: str) -> Value:
-    if not re.fullmatch(r"(0x)?[0-9a-fA-F]{8}", text):
-        raise ValueError(f"{text!r} is not a PCI device id")
-    word = text[-8:].lower()
-    return f"{word[4:]}:{word[:4]}"
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """Tags that give one fact, the first that holds a value wins."""
-
-    fact: str
-    tags: tuple[str, ...]
-    convert: Callable[[str], Value]
-    since: int | None = None
-    """Driver branch from which on the tool surely prints it for every board; None where that is not known."""
-
-
-_FIRST = 352
-"""The oldest driver branch that is read; what it prints, all later ones print."""
-_POWER = ("gpu_power_readings", "power_readings")
-_LINK = "pci/pci_gpu_link_info"
-
-FIELDS: tuple[Field, ...] = (
-    Field("model", ("product_name",), _text, _FIRST),
-    Field("architecture", ("product_architecture",), _text),
-    Field("part_number", ("board_part_number",), _text),
-    Field("uuid", ("uuid",), _text, _FIRST),
-    Field("serial", ("serial",), _text, _FIRST),
-    Field("pci_device_id", ("pci/pci_device_id",), _device_id, _FIRST),
-    Field("firmware_version", ("gsp_firmware_version",), _text),
-    Field("vbios_version", ("vbios_version",), _text, _FIRST),
-    Field("performance_state", ("performance_state",), _text, _FIRST),
-    Field("recovery_action", ("gpu_recovery_action",), _word, 570),
-    Field("virtualization", ("gpu_virtualization_mode/virtualization_mode",), _word, _FIRST),
-    Field("mig_enabled", ("mig_mode/current_mig",), _flag, 470),
-    Field("mig_pending", ("mig_mode/pending_mig",), _flag, 470),
-    Field("persistence_mode", ("persistence_mode",), _flag, _FIRST),
-    Field("compute_mode", ("compute_mode",), _one_of(_COMPUTE_MODES), _FIRST),
-    Field("fabric_state", ("fabric/state",), _one_of(_FABRIC_STATES), 570),
-    Field("fabric_status", ("fabric/status",), _word, 570),
-    Field("fabric_health", ("fabric/health/summary",), _word),
-    Field("fan_ratio", ("fan_speed",), _quantity("ratio"), _FIRST),
-    Field("memory.total_bytes", ("fb_memory_usage/total",), _quantity("bytes"), _FIRST),
-    Field("memory.used_bytes", ("fb_memory_usage/used",), _quantity("bytes"), _FIRST),
-    Field("memory.reserved_bytes", ("fb_memory_usage/reserved",), _quantity("bytes"), 570),
-    Field("memory.free_bytes", ("fb_memory_usage/free",), _quantity("bytes"), _FIRST),
-    Field("utilization.compute_ratio", ("utilization/gpu_util",), _quantity("ratio"), _FIRST),
-    Field("utilization.memory_ratio", ("utilization/memory_util",), _quantity("ratio"), _FIRST),
-    Field("temperature.core_celsius", ("temperature/gpu_temp",), _celsius, _FIRST),
-    Field("temperature.memory_celsius", ("temperature/memory_temp",), _celsius, 470),
-    Field("temperature.slowdown_celsius", ("temperature/gpu_temp_slow_threshold",), _celsius),
-    Field("temperature.shutdown_celsius", ("temperature/gpu_temp_max_threshold",), _celsius),
-    Field("temperature.memory_max_celsius", ("temperature/gpu_temp_max_mem_threshold",), _celsius),
-    Field("temperature.margin_celsius", ("temperature/gpu_temp_tlimit",), _celsius, 570),
-    Field(
-        "power.draw_watts",
-        tuple(
-            f"{group}/{tag}" for tag in ("instant_power_draw", "power_draw", "average_power_draw") for group in _POWER
-        ),
-        _quantity("watts"),
-        _FIRST,
-    ),
-    Field(
-        "power.limit_watts",
-        tuple(f"{group}/{tag}" for tag in ("current_power_limit", "power_limit") for group in _POWER),
-        _quantity("watts"),
-        _FIRST,
-    ),
-    Field(
-        "power.default_limit_watts",
-        tuple(f"{group}/default_power_limit" for group in _POWER),
-        _quantity("watts"),
-        _FIRST,
-    ),
-    Field("power.max_limit_watts", tuple(f"{group}/max_power_limit" for group in _POWER), _quantity("watts")),
-    Field("pcie.link_width_lanes", (f"{_LINK}/link_widths/current_link_width",), _quantity("lanes"), _FIRST),
-    Field("pcie.link_width_max_lanes", (f"{_LINK}/link_widths/max_link_width",), _quantity("lanes"), _FIRST),
-    Field("pcie.link_generation", (f"{_LINK}/pcie_gen/current_link_gen",), _quantity("generation"), _FIRST),
-    Field("pcie.link_generation_max", (f"{_LINK}/pcie_gen/max_link_gen",), _quantity("generation"), _FIRST),
-    Field("pcie.device_generation_max", (f"{_LINK}/pcie_gen/max_device_link_gen",), _quantity("generation")),
-    Field("pcie.host_generation_max", (f"{_LINK}/pcie_gen/max_host_link_gen",), _quantity("generation")),
-    Field("pcie.replay_count", ("pci/replay_counter",), _quantity("count"), _FIRST),
-    Field("ecc.enabled", ("ecc_mode/current_ecc",), _flag, _FIRST),
-    Field("ecc.pending", ("ecc_mode/pending_ecc",), _flag, _FIRST),
-    Field("ecc.sram_threshold_exceeded", ("ecc_errors/aggregate/sram_threshold_exceeded",), _flag),
-    Field("rows.remapped_corrected_count", ("remapped_rows/remapped_row_corr",), _quantity("count"), 470),
-    Field("rows.remapped_uncorrected_count", ("remapped_rows/remapped_row_unc",), _quantity("count"), 470),
-    Field("rows.pending", ("remapped_rows/remapped_row_pending",), _flag, 470),
-    Field("rows.failed", ("remapped_rows/remapped_row_failure",), _flag, 470),
-    Field(
-        "pages.retired_single_count",
-        ("retired_pages/multiple_single_bit_retirement/retired_count",),
-        _quantity("count"),
-        _FIRST,
-    ),
-    Field(
-        "pages.retired_double_count", ("retired_pages/double_bit_retirement/retired_count",), _quantity("count"), _FIRST
-    ),
-    Field("clock.core_hertz", ("clocks/sm_clock", "clocks/graphics_clock"), _quantity("hertz"), _FIRST),
-    Field("clock.core_max_hertz", ("max_clocks/sm_clock", "max_clocks/graphics_clock"), _quantity("hertz")),
-    Field("clock.memory_hertz", ("clocks/mem_clock",), _quantity("hertz"), _FIRST),
-)
-
-# Counters that the driver splits up, and flags that stand in two places: all parts that are given count.
-_CORRECTED = ("sram_correctable", "dram_correctable", "single_bit/total")
-_SRAM_UNCORRECTED = ("sram_uncorrectable", "sram_uncorrectable_parity", "sram_uncorrectable_secded")
-_UNCORRECTED = (*_SRAM_UNCORRECTED, "dram_uncorrectable", "double_bit/total")
-
-
-def _under(group: str, tags: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f"{group}/{tag}" for tag in tags)
-
-
-_SUMS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("ecc.corrected_volatile_count", _under("ecc_errors/volatile", _CORRECTED)),
-    ("ecc.uncorrected_volatile_count", _under("ecc_errors/volatile", _UNCORRECTED)),
-    ("ecc.corrected_aggregate_count", _under("ecc_errors/aggregate", _CORRECTED)),
-    ("ecc.uncorrected_aggregate_count", _under("ecc_errors/aggregate", _UNCORRECTED)),
-    ("ecc.sram_uncorrected_aggregate_count", _under("ecc_errors/aggregate", _SRAM_UNCORRECTED)),
-)
-_ANY: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("pages.pending", ("retired_pages/pending_blacklist", "retired_pages/pending_retirement")),
-    ("ecc.repair_pending", ("ecc_errors/channel_repair_pending", "ecc_errors/tpc_repair_pending")),
-)
-_REASONS = ("clocks_event_reasons/clocks_event_reason_", "clocks_throttle_reasons/clocks_throttle_reason_")
-_REASON_GROUPS = ("clocks_event_reasons", "clocks_throttle_reasons")
-_KIND_OF_PROCESS = {"C": "compute", "G": "graphics", "C+G": "both"}
-
 FILLS: tuple[str, ...] = (
     *(f"board.{entry.fact}" for entry in FIELDS),
-    *(f"board.{fact}" for fact, _ in (*_SUMS, *_ANY)),
+    *(f"board.{fact}" for fact, _ in (*SUMS, *ANY)),
     "board.vendor",
     "board.pci_address",
     "board.index",
@@ -324,9 +152,9 @@ def _cut_off(records: list[Element]) -> str:
 def _host(texts: Texts, listed: int, complete: bool) -> dict[str, Value]:
     values: dict[str, Value] = {}
     for fact, tag, convert, since in (
-        ("software.nvidia_driver_version", "driver_version", _text, _FIRST),
-        ("software.cuda_driver_version", "cuda_version", _text, 450),
-        ("boards_in_driver_count", "attached_gpus", _quantity("count"), _FIRST),
+        ("software.nvidia_driver_version", "driver_version", text_of, FIRST),
+        ("software.cuda_driver_version", "cuda_version", text_of, 450),
+        ("boards_in_driver_count", "attached_gpus", quantity("count"), FIRST),
     ):
         value = _value(texts, Field(fact, (tag,), convert, since), "", _branch(texts))
         # Every host with a driver has these; a bare N/A is no answer.
@@ -389,35 +217,21 @@ def _board(record: Element, number: int, top: Texts, error: str) -> dict[str, Va
         "index": number,
         "in_driver": True,
     }
-    values["driver_version"] = _value(top, Field("", ("driver_version",), _text), "")
+    values["driver_version"] = _value(top, Field("", ("driver_version",), text_of), "")
     branch = _branch(top)
     for entry in FIELDS:
         values[entry.fact] = _value(texts, entry, cut, branch)
-    for fact, tags in _SUMS:
+    for fact, tags in SUMS:
         values[fact] = _total(texts, tags, cut)
-    for fact, tags in _ANY:
-        values[fact] = _any(_value(texts, Field(fact, (tag,), _flag), cut) for tag in tags)
+    for fact, tags in ANY:
+        values[fact] = _any(_value(texts, Field(fact, (tag,), flag), cut) for tag in tags)
     if not any(tag.startswith("ecc_errors") for tag in texts) and not cut:
-        values.update({fact: Missing("unreadable", "the file lacks the error counters") for fact, _ in _SUMS})
+        values.update({fact: Missing("unreadable", "the file lacks the error counters") for fact, _ in SUMS})
     values["clock.throttle_reasons"] = _reasons(texts, cut)
     values["temperature.slowdown_margin_celsius"] = _slowdown_margin(texts, cut)
     values["processes"] = _processes(texts, cut)
     values["lost"] = any(isinstance(value, Missing) and value.kind == "lost" for value in values.values())
     return values
-
-
-def pci_address(text: str) -> str:
-    """A PCI address as this project writes it. Raises ValueError.
-
-    >>> pci_address("00000000:3B:00.0"), pci_address("00010000:01:00.0")
-    ('0000:3b:00.0', '00010000:01:00.0')
-    """
-    match = _ADDRESS.match(text.strip())
-    if not match:
-        raise ValueError(f"{text[:40]!r} is not a PCI address")
-    domain, bus, device = (int(part, 16) for part in match.groups()[:3])
-    width = 8 if domain > 0xFFFF else 4
-    return f"{domain:0{width}x}:{bus:02x}:{device:02x}.{match[4]}"
 
 
 def _branch(top: Texts) -> int:
@@ -432,9 +246,9 @@ def _total(texts: Texts, tags: tuple[str, ...], cut: str) -> Value:
     A part that reads N/A beside parts with values stays out only where it is on-chip memory, which some boards do not
     count; board memory that nobody counted is no zero.
     """
-    parts = {tag: _value(texts, Field("", (tag,), _quantity("count")), cut) for tag in tags if _printed(texts, tag)}
+    parts = {tag: _value(texts, Field("", (tag,), quantity("count")), cut) for tag in tags if _printed(texts, tag)}
     if not parts:
-        return _value(texts, Field("", tags, _quantity("count")), cut)
+        return _value(texts, Field("", tags, quantity("count")), cut)
     missing = {tag: value for tag, value in parts.items() if isinstance(value, Missing)}
     hard = [value for value in missing.values() if value.kind != "not-supported"]
     if hard:
@@ -464,27 +278,25 @@ def _any(parts: Iterable[Value]) -> Value:
 
 def _reasons(texts: Texts, cut: str) -> Value:
     given: dict[str, Value] = {}
-    for prefix in _REASONS:
+    for prefix in REASONS:
         for tag in texts:
             if tag.startswith(prefix):
-                given[tag[len(prefix) :]] = _value(texts, Field("", (tag,), _flag), cut)
+                given[tag[len(prefix) :]] = _value(texts, Field("", (tag,), flag), cut)
     unseen = [value for value in given.values() if isinstance(value, Missing) and value.kind != "not-supported"]
     if unseen:
         return unseen[0]
-    if not given and not cut and not any(tag.partition("/")[0] in _REASON_GROUPS for tag in texts):
+    if not given and not cut and not any(tag.partition("/")[0] in REASON_GROUPS for tag in texts):
         return Missing("unreadable", "the file lacks the reasons that hold the clock down")
     if all(isinstance(value, Missing) for value in given.values()):
         # None at all, or only N/A. The enclosing element may say why.
-        return next(iter(given.values()), None) or _value(
-            texts, Field("", tuple(p + "x" for p in _REASONS), _flag), cut
-        )
+        return next(iter(given.values()), None) or _value(texts, Field("", tuple(p + "x" for p in REASONS), flag), cut)
     return tuple(name for name, value in given.items() if value is True)
 
 
 def _slowdown_margin(texts: Texts, cut: str) -> Value:
     """Degrees to the hardware slowdown: the margin (T.Limit) less the margin at which slowdown starts."""
-    margin = _value(texts, Field("", ("temperature/gpu_temp_tlimit",), _celsius), cut)
-    start = _value(texts, Field("", ("temperature/gpu_temp_slow_tlimit_threshold",), _celsius), cut)
+    margin = _value(texts, Field("", ("temperature/gpu_temp_tlimit",), celsius), cut)
+    start = _value(texts, Field("", ("temperature/gpu_temp_slow_tlimit_threshold",), celsius), cut)
     for value in (margin, start):
         if isinstance(value, Missing):
             return value
@@ -509,11 +321,11 @@ def _number(entry: str) -> int:
 
 def _process(texts: Texts, at: str) -> Process:
     pid = texts.get(f"{at}/pid", "")
-    used = _value(texts, Field("", (f"{at}/used_memory",), _quantity("bytes")), "")
+    used = _value(texts, Field("", (f"{at}/used_memory",), quantity("bytes")), "")
     return Process(
         pid=int(pid) if pid.isdigit() and len(pid) < 12 else 0,
         name=program_of(texts.get(f"{at}/process_name", "")),
-        kind=_KIND_OF_PROCESS.get(texts.get(f"{at}/type", ""), "unknown"),
+        kind=KIND_OF_PROCESS.get(texts.get(f"{at}/type", ""), "unknown"),
         used_bytes=used if isinstance(used, (int, Missing)) else Missing("unreadable", str(used)),
     )
 

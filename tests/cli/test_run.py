@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from boardops.cli.run import Request, perform, read_needs, rule_layers, select_boards
+from boardops.cli.request import Request, read_needs, select_boards
+from boardops.cli.run import perform, rule_layers
 from boardops.errors import BoardopsError
 from boardops.evaluate import Finding
 from boardops.facts import Board, Missing

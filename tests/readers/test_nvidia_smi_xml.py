@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boardops.facts import Missing, Process, Value, known
+from boardops.readers.addresses import pci_address
 from boardops.readers.markup import MarkupError
-from boardops.readers.nvidia_smi_xml import FILLS, pci_address, read, recognise
+from boardops.readers.nvidia_smi_xml import FILLS, read, recognise
 from boardops.readers.reading import Reading
 from tests.smi_xml import H100, K80_352, compose, process, with_tags
 

@@ -7,7 +7,8 @@ import functools
 import tempfile
 from pathlib import Path
 
-from boardops.cli.run import Request, perform, without_facts
+from boardops.cli.request import Request
+from boardops.cli.run import perform, without_facts
 from boardops.score import Result
 from examples.compose import example
 from tests.smi_xml import H100, compose, process, with_tags
