@@ -85,7 +85,7 @@ def _need(key: str, text: str) -> Value:
 
 
 def left_out_by(rules: RuleSet, only: Sequence[str], skip: Sequence[str]) -> dict[str, str]:
-    """The rules that `--only` and `--skip` leave out, with the reason. Raises BoardopsError for one that matches none."""
+    """The rules that `--only` and `--skip` leave out, and why. Raises BoardopsError for one that matches none."""
     ids = [rule.id for rule in rules.rules]
     for option, patterns in (("--only", only), ("--skip", skip)):
         for pattern in patterns:
