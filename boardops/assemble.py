@@ -7,8 +7,9 @@ the command line for a record. It knows which facts a source owes, and neither h
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from boardops.facts import Evidence, Missing, MissingKind, Value, Values, board_key, build_board
 from boardops.outcome import Outcome
@@ -29,8 +30,7 @@ _MISSING: Mapping[str, MissingKind] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A probe, and who understands it."""
 
     name: str
@@ -50,8 +50,7 @@ class Source:
     """Further words of its command line, before a PCI address, that make it ask one board only."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What one source gave."""
 
     source: Source
@@ -61,8 +60,7 @@ class Answer:
     reading: Reading
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
+class Collected(Struct, frozen=True):
     """What the probes read; boards in the order of their keys."""
 
     host: Values

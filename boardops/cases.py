@@ -8,7 +8,9 @@ business; this module knows no rule and no fact by name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from boardops.compare import Comparison, Limit, resolve
 from boardops.evaluate import Judged, judge, label

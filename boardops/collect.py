@@ -9,8 +9,9 @@ from __future__ import annotations
 import datetime
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from boardops.assemble import Answer, Collected, Source, assemble, not_installed, unfinished
 from boardops.facts import Values

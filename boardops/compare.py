@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from statistics import median
+
+from msgspec import Struct
 
 from boardops.facts import Fact, Fault, Missing, Value, known
 from boardops.quantities import parse, show
@@ -25,8 +26,7 @@ MAX_PATTERN = 200
 MIN_PEERS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
+class Ref(Struct, frozen=True):
     """The value of another fact, times a number, plus a number."""
 
     fact: str
@@ -34,8 +34,7 @@ class Ref:
     plus: float = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
+class Near(Struct, frozen=True):
     """How far a value may lie from the median of its peers, or from its baseline."""
 
     within: float | None = None
@@ -47,8 +46,7 @@ class Near:
 Limit = Scalar | Ref | Near | tuple[Scalar | Ref, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """One operator with its limit."""
 
     op: str
@@ -60,23 +58,20 @@ class Comparison:
         return tuple(limit.fact for limit in limits if isinstance(limit, Ref))
 
 
-@dataclass(frozen=True, slots=True)
-class Test:
+class Test(Struct, frozen=True):
     """What is asked of one fact: all comparisons must hold."""
 
     fact: str
     comparisons: tuple[Comparison, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AllOf:
+class AllOf(Struct, frozen=True):
     """A condition that holds when all of its tests hold."""
 
     tests: tuple[Test, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(Struct, frozen=True):
     """A condition that holds when one of its parts holds."""
 
     parts: tuple[AllOf, ...]
@@ -85,8 +80,7 @@ class AnyOf:
 Condition = AllOf | AnyOf
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(Struct, frozen=True):
     """One word of the vocabulary."""
 
     words: str

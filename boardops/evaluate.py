@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -97,8 +96,7 @@ class Findings(Struct, frozen=True):
     boards: tuple[tuple[Finding, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """The bare judgement of one rule on one set of facts."""
 
     verdict: Verdict

@@ -7,8 +7,9 @@ value wins. What the facts lead to is not known here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from boardops.errors import BoardopsError
 from boardops.facts import Evidence, Missing, Value, Values
@@ -58,16 +59,14 @@ _SMI_ERRORS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Struct, frozen=True):
     """One file's name and content, bounded by MAX_BYTES + 1."""
 
     name: str
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(Struct, frozen=True):
     """What several readings say together of one host."""
 
     host: Values

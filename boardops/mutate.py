@@ -18,7 +18,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from boardops.compare import AllOf, AnyOf, Comparison, Condition, Limit, Near, Ref, Test
 from boardops.facts import Fact, known

@@ -7,9 +7,10 @@ import os
 import shutil
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 Kind = Literal[
     "ok",
@@ -25,8 +26,7 @@ Kind = Literal[
 MAX_OUTPUT_BYTES = 16 * 2**20
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """A program to run, and what it may cost."""
 
     argv: Sequence[str]
@@ -42,8 +42,7 @@ class Program:
         return self.name or Path(self.argv[0]).name or "a program without a name"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How a program ended, and what it printed."""
 
     kind: Kind

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from boardops.catalog import boards
 from boardops.compare import Comparison, Condition, Scalar
@@ -71,8 +72,7 @@ Words = Mapping[str, str]
 """A text by language; `en` is always there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Remedy:
+class Remedy(Struct, frozen=True):
     """What to do: one action of the closed list, a sentence, and steps."""
 
     action: str
@@ -80,16 +80,14 @@ class Remedy:
     steps: tuple[Words, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """Where a limit comes from and how far to trust it."""
 
     text: str
     confidence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """Proof of a rule: with these facts it gives this verdict."""
 
     file: str
@@ -101,8 +99,7 @@ class Case:
     note: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One entry of rules.yaml."""
 
     id: str
@@ -128,8 +125,7 @@ class Rule:
     """For each key that is set, `file:line` where it was set."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiver:
+class Waiver(Struct, frozen=True):
     """A finding that is known and accepted until a day."""
 
     rule: str
@@ -142,8 +138,7 @@ class Waiver:
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class Scoring:
+class Scoring(Struct, frozen=True):
     """How findings become a score."""
 
     coverage_floor: float = 0.8
@@ -151,8 +146,7 @@ class Scoring:
     cap_warn: float = 90
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSet:
+class RuleSet(Struct, frozen=True):
     """All layers together."""
 
     rules: tuple[Rule, ...]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Thread:
+
+class Thread(Struct, frozen=True):
     """A thread that the kernel still has."""
 
     folder: Path

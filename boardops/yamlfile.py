@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
 import yaml
+from msgspec import Struct
 
 from boardops.errors import BoardopsError
 
@@ -38,8 +38,7 @@ class YamlError(BoardopsError):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One value of a YAML file with its place."""
 
     file: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from boardops.catalog.sourced import CONFIDENCES, read_catalog, read_sources, read_whole, text_of
 from boardops.yamlfile import Item
@@ -59,8 +60,7 @@ _Value = TypeVar("_Value")
 _ID = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*$")
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
+class Doubt(Struct, frozen=True):
     """Why one value of an entry deserves another confidence than the entry."""
 
     key: str
@@ -69,8 +69,7 @@ class Doubt:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class BoardEntry:
+class BoardEntry(Struct, frozen=True):
     """What is known of one board model; None where it is not."""
 
     id: str

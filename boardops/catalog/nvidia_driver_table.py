@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from boardops.catalog.sourced import CONFIDENCES, read_catalog, read_date, read_source, read_sources, read_whole
 from boardops.versions import looks_like_version, version_key
@@ -18,16 +19,14 @@ KINDS = ("LTS", "PB", "NFB")
 BRANCH_KEYS = ("branch", "kind", "first_release", "ends", "max_cuda", "sources", "confidence")
 
 
-@dataclass(frozen=True, slots=True)
-class EndDate:
+class EndDate(Struct, frozen=True):
     """When one source says that support of a branch ends."""
 
     date: datetime.date
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class MaxCuda:
+class MaxCuda(Struct, frozen=True):
     """The newest CUDA version that a branch serves."""
 
     version: str
@@ -35,8 +34,7 @@ class MaxCuda:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """One driver branch, such as 580."""
 
     branch: int
@@ -55,8 +53,7 @@ class Branch:
         return max(self.ends, key=lambda end: end.date, default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Floor:
+class Floor(Struct, frozen=True):
     """The oldest driver for all toolkits of one CUDA major version."""
 
     cuda_major: int
@@ -65,8 +62,7 @@ class Floor:
     confidence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Toolkit:
+class Toolkit(Struct, frozen=True):
     """One CUDA toolkit and the drivers that came with it, oldest first."""
 
     cuda: str
@@ -75,8 +71,7 @@ class Toolkit:
     confidence: str
 
 
-@dataclass(frozen=True, slots=True)
-class LastBranch:
+class LastBranch(Struct, frozen=True):
     """The last driver branch for an architecture."""
 
     architecture: str
@@ -85,8 +80,7 @@ class LastBranch:
     confidence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Drivers:
+class Drivers(Struct, frozen=True):
     """The whole catalog; branches and toolkits from newest to oldest."""
 
     read: datetime.date

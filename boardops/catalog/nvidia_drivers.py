@@ -14,7 +14,8 @@ import datetime
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from boardops.catalog.nvidia_driver_table import Branch, Drivers, LastBranch, read_drivers
 from boardops.catalog.sourced import text_of
@@ -23,8 +24,7 @@ from boardops.versions import looks_like_version, version_key
 _CUDA = re.compile(r"^\s*[vV]?(\d+)\.(\d+)(?:\.|\s*$)")
 
 
-@dataclass(frozen=True, slots=True)
-class SupportEnd:
+class SupportEnd(Struct, frozen=True):
     """The last day on which a driver is supported, or, where `bound`, a day by which support was over."""
 
     date: datetime.date
@@ -34,8 +34,7 @@ class SupportEnd:
     confidence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """A driver version or a CUDA version that bounds the other."""
 
     version: str

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from boardops.yamlfile import Item, nearest, read_yaml
 
@@ -17,8 +18,7 @@ CONFIDENCES = ("high", "medium", "low", "guess")
 """How far to trust a value, from best to worst."""
 
 
-@dataclass(frozen=True, slots=True)
-class Catalog:
+class Catalog(Struct, frozen=True):
     """The top of one catalog file."""
 
     read: datetime.date

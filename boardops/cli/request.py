@@ -8,9 +8,10 @@ from __future__ import annotations
 import contextlib
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+
+from msgspec import Struct
 
 from boardops.errors import BoardopsError
 from boardops.facts import Board, Missing, Value, board_key
@@ -26,8 +27,7 @@ SITE_RULES = Path("/etc/boardops/rules.d")
 NEEDS: Mapping[str, str] = {"boards": "need.board_count", "free": "need.free_bytes", "cuda": "need.cuda_version"}
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """What a user asked for."""
 
     intent: str | None = None
@@ -43,7 +43,7 @@ class Request:
     at: datetime.datetime | None = None
     deadline_seconds: float = 30.0
     language: str = "en"
-    site_rules: Path = field(default=SITE_RULES)
+    site_rules: Path = SITE_RULES
     root: str = "/"
     """For tests: the folder that stands for the root of this machine's files."""
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from dataclasses import replace as replace_fields
 from pathlib import Path
 from time import monotonic
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from boardops import __version__
@@ -37,8 +36,7 @@ from boardops.score import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Performed:
+class Performed(Struct, frozen=True):
     """A judged run, and its evidence as a record where it was live."""
 
     result: Result
@@ -57,7 +55,7 @@ def perform_and_keep(request: Request, now: Callable[[], datetime.datetime]) -> 
     left_out = left_out_by(rules, request.only, request.skip)
     needs = read_needs(request.needs)
     sources = from_files(request.files, request.deadline_seconds) if request.files else live(request, now)
-    request = replace_fields(request, intent=request.intent or sources.intent or "predeploy")
+    request = replace(request, intent=request.intent or sources.intent or "predeploy")
     needs = needs if request.needs else read_needs(sources.needs)
     at = request.at or _time(sources.read_at) or started
     host_values = {**sources.host, **needs, "intent": intent_of(request)}

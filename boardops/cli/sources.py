@@ -7,9 +7,10 @@ import os
 import select
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
+
+from msgspec import Struct
 
 from boardops.assemble import assemble
 from boardops.cli.request import Request, intent_of
@@ -23,8 +24,7 @@ from boardops.record import dump as dump_record
 from boardops.record import load as load_record
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Struct, frozen=True):
     """What the first station gave."""
 
     host: Mapping[str, Value]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from boardops.facts import Missing, Value
 from boardops.quantities import parse
@@ -78,8 +79,7 @@ def device_id(text: str) -> Value:
     return f"{word[4:]}:{word[:4]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """Tags that give one fact, the first that holds a value wins."""
 
     fact: str

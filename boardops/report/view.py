@@ -6,7 +6,8 @@ A pure function of a Result. Text, Markdown and HTML all draw from the same View
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from boardops.evaluate import Finding
 from boardops.score import ORDER, BoardResult, Readiness, Result, concerning
@@ -16,8 +17,7 @@ COSTLY = ("fail", "unknown", "warn")
 HOST = "host"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a finding stands: the key of a board, or `host`."""
 
     key: str
@@ -25,8 +25,7 @@ class Place:
     """Short name for people: the PCI address without a zero domain, or `host`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One thing to look at: a finding, the places where it stands, and what it explains."""
 
     finding: Finding
@@ -38,16 +37,14 @@ class Item:
     """Rules whose findings this one explains."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unseen:
+class Unseen(Struct, frozen=True):
     """Rules that were not judged because their source was left out or is not among the files."""
 
     why: str
     rules: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """A result in the order in which it is told."""
 
     boards: tuple[BoardResult, ...]
