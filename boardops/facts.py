@@ -7,8 +7,6 @@ not be read is a `Missing` with its kind and a sentence; never 0, None, NaN or a
 Every layer above uses this module; it knows no vendor, no format, no rule and no limit.
 """
 
-from __future__ import annotations
-
 import functools
 import typing
 from collections.abc import Iterator, Mapping

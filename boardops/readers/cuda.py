@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from boardops.readers.probe_lines import problems_of, read_lines
+from boardops.readers.probe_lines import is_of, reading_of
 from boardops.readers.reading import Reading
 
 KIND = "cuda-probe"
@@ -22,10 +22,9 @@ FILLS: tuple[str, ...] = ("software.cuda_start",)
 
 def recognise(data: bytes) -> bool:
     """Whether a text is that of this probe."""
-    return b'{"probe": "cuda"' in data[:65536]
+    return is_of(data, PROBE)
 
 
 def read(data: bytes) -> Reading:
     """The facts in the probe's output."""
-    lines = read_lines(data)
-    return Reading(KIND, TITLE, lines.host, (), tuple(problems_of(lines, PROBE)), lines.read_at, lines.ended)
+    return reading_of(data, kind=KIND, title=TITLE, probe=PROBE)

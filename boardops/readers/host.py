@@ -9,8 +9,10 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from boardops.facts import Missing, Value, Values, known
-from boardops.readers.probe_lines import problems_of, read_lines
+from boardops.readers.probe_lines import is_of, reading_of
 from boardops.readers.reading import Reading
 
 KIND = "host-probe"
@@ -65,15 +67,13 @@ _NO_SUCH_THING = Missing("not-supported", "the stand-in board, a processor, has 
 
 def recognise(data: bytes) -> bool:
     """Whether a text is that of this probe."""
-    return b'{"probe": "host"' in data[:65536]
+    return is_of(data, PROBE)
 
 
 def read(data: bytes) -> Reading:
     """The facts in the probe's output."""
-    lines = read_lines(data)
-    boards = tuple({**_absent(board), **board} for board in lines.boards)
-    problems = tuple(problems_of(lines, PROBE))
-    return Reading(KIND, TITLE, lines.host, boards, problems, lines.read_at, lines.ended)
+    reading = reading_of(data, kind=KIND, title=TITLE, probe=PROBE)
+    return replace(reading, boards=tuple({**_absent(board), **board} for board in reading.boards))
 
 
 def _absent(board: Values) -> dict[str, Value]:

@@ -25,6 +25,7 @@ from typing import Any
 import msgspec
 
 from boardops.facts import Missing, Value, Values, build_board, build_host, known, value_of
+from boardops.readers.reading import Reading
 
 MAX_BYTES = 64 * 2**20
 MAX_LINE_BYTES = 2**20
@@ -216,6 +217,17 @@ def _identity(values: Values) -> tuple[Value | None, ...]:
         if isinstance(values.get(name), str):
             return (values[name],)
     return tuple(str(values.get(name)) for name in ("vendor", "index"))
+
+
+def reading_of(data: bytes, *, kind: str, title: str, probe: str) -> Reading:
+    """The reading of one probe's output, for a reader that has nothing to add."""
+    lines = read_lines(data)
+    return Reading(kind, title, lines.host, lines.boards, tuple(problems_of(lines, probe)), lines.read_at, lines.ended)
+
+
+def is_of(data: bytes, probe: str) -> bool:
+    """Whether a text is the output of the probe `probe`."""
+    return f'{{"probe": "{probe}"'.encode() in data[:65536]
 
 
 def problems_of(lines: Lines, probe: str) -> Iterator[str]:
