@@ -45,6 +45,19 @@ CLASSES = {
     # Integrated graphics have class 0300; accelerators of the Instinct line do not.
     "1002": ("0302", "0380", "1200"),
 }
+# Cards that drive a screen and compute for nobody; drivers of today do not even know most. Source: names in pci.ids.
+DISPLAY_ONLY = {
+    "10de": {
+        "0a65": "GeForce 210",
+        "0de1": "GeForce GT 430",
+        "1040": "GeForce GT 520",
+        "104a": "GeForce GT 610",
+        "0f00": "GeForce GT 630",
+        "128b": "GeForce GT 710",
+        "1287": "GeForce GT 730",
+        "1d01": "GeForce GT 1030",
+    },
+}
 AER = {
     "pcie.aer_corrected_count": ("aer_dev_correctable", "TOTAL_ERR_COR"),
     "pcie.aer_nonfatal_count": ("aer_dev_nonfatal", "TOTAL_ERR_NONFATAL"),
@@ -111,10 +124,12 @@ def generation(path: Path) -> Any:
 def is_board(folder: Path) -> bool:
     """Whether a PCI device is an accelerator board, by vendor, class and what it is a part of."""
     try:
-        vendor, code = text(folder / "vendor")[2:].lower(), text(folder / "class")[2:6].lower()
+        vendor, code, device = (text(folder / name)[2:].lower() for name in ("vendor", "class", "device"))
     except OSError:
         return False
-    return vendor in VENDORS and code in CLASSES.get(vendor, ANY_ACCELERATOR)
+    if vendor not in VENDORS or device in DISPLAY_ONLY.get(vendor, ()):
+        return False
+    return code[:4] in CLASSES.get(vendor, ANY_ACCELERATOR)
 
 
 def board(root: Path, folder: Path) -> Values:
