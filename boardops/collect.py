@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from boardops.worker import Program, python_program, run_all
 Now = Callable[[], datetime.datetime]
 
 TOOL_PATHS = ("/usr/bin/nvidia-smi", "/usr/local/bin/nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi", "/opt/bin/nvidia-smi")
-PROBES = Path(__file__).resolve().parent / "probes"
+START = Path(__file__).resolve().parent / "probes" / "start.py"
 
 
 def sources(*, cpu: bool, root: str = "/") -> tuple[Source, ...]:
@@ -33,7 +34,7 @@ def sources(*, cpu: bool, root: str = "/") -> tuple[Source, ...]:
     return (
         Source(
             "host",
-            [*python_program(PROBES / "host.py"), *below, *(["--cpu"] if cpu else [])],
+            _probe("host", *below, *_found("--torch", "torch/version.py"), *(["--cpu"] if cpu else [])),
             host.read,
             host.FILLS,
             (stand_in,) if cpu else (),
@@ -41,7 +42,7 @@ def sources(*, cpu: bool, root: str = "/") -> tuple[Source, ...]:
         ),
         Source(
             "nvml",
-            python_program(PROBES / "nvml.py"),
+            _probe("nvml", *_found("--path", "pynvml.py", folder=True)),
             nvml.read,
             nvml.FILLS,
             (),
@@ -50,11 +51,21 @@ def sources(*, cpu: bool, root: str = "/") -> tuple[Source, ...]:
             instead=_nvidia_smi(),
             single=("--board",),
         ),
-        Source("cuda", python_program(PROBES / "cuda.py", bare=True), cuda.read, cuda.FILLS),
-        Source(
-            "pci", [*python_program(PROBES / "pci.py", bare=True), *below], pci.read, pci.FILLS, (), pci.BOARD_FILLS
-        ),
+        Source("cuda", _probe("cuda"), cuda.read, cuda.FILLS),
+        Source("pci", _probe("pci", *below), pci.read, pci.FILLS, (), pci.BOARD_FILLS),
     )
+
+
+def _probe(name: str, *words: str) -> list[str]:
+    return [*python_program(START), name, *words]
+
+
+def _found(option: str, name: str, *, folder: bool = False) -> list[str]:
+    """An option with the path of a file in the module folders of this Python, or with its folder; none without it."""
+    for parent in sys.path:
+        if parent and Path(parent, name).is_file():
+            return [option, parent if folder else f"{parent}/{name}"]
+    return []
 
 
 def _nvidia_smi() -> Source | None:

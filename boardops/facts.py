@@ -133,6 +133,15 @@ class Pcie(Struct, frozen=True):
     port_width_max_lanes: Annotated[Count, _doc("lanes of the narrowest port above the board")] = NOT_COLLECTED
     port_generation_max: Annotated[Count, _doc("generation of the slowest port above the board")] = NOT_COLLECTED
     port_address: Annotated[Text, _doc("PCI address of the narrowest port above the board")] = NOT_COLLECTED
+    uplink_width_lanes: Annotated[
+        Count, _doc("lanes in use on the worst of the links above the board's own, between switch and root")
+    ] = NOT_COLLECTED
+    uplink_width_max_lanes: Annotated[Count, _doc("lanes that both ends of that link can do")] = NOT_COLLECTED
+    uplink_generation: Annotated[Count, _doc("PCIe generation of that link now")] = NOT_COLLECTED
+    uplink_generation_max: Annotated[Count, _doc("highest PCIe generation that both ends of that link can do")] = (
+        NOT_COLLECTED
+    )
+    uplink_address: Annotated[Text, _doc("PCI address of the upper end of that link")] = NOT_COLLECTED
     config_readable: Annotated[Flag, _doc("the configuration space reads as more than all ones")] = NOT_COLLECTED
     aer_corrected_count: Annotated[Count, _doc("corrected PCIe errors since the boot")] = NOT_COLLECTED
     aer_nonfatal_count: Annotated[Count, _doc("uncorrected PCIe errors that were not fatal, since the boot")] = (
@@ -145,6 +154,8 @@ class Link(Struct, frozen=True):
     active_count: Annotated[Count, _doc("active links between boards (NVLink, HCCS, MLU-Link)")] = NOT_COLLECTED
     expected_count: Annotated[Count, _doc("links that the board should have active")] = NOT_COLLECTED
     error_count: Annotated[Count, _doc("errors of all links since the driver was loaded")] = NOT_COLLECTED
+    inactive: Annotated[Texts, _doc("numbers of the links that are down")] = NOT_COLLECTED
+    with_errors: Annotated[Texts, _doc("links with errors: number, counters and counts")] = NOT_COLLECTED
 
 
 class Ecc(Struct, frozen=True):
@@ -220,6 +231,8 @@ class Board(Struct, frozen=True):
     in_driver: Annotated[Flag, _doc("the vendor's driver has the board")] = NOT_COLLECTED
     kernel_driver: Annotated[Text, _doc("kernel driver that holds the board, none where none does")] = NOT_COLLECTED
     numa_node: Annotated[Count, _doc("memory node that the board is next to")] = NOT_COLLECTED
+    device_node: Annotated[Flag, _doc("the device node by which programs reach the board is here")] = NOT_COLLECTED
+    inforom_version: Annotated[Text, _doc("version of the board's InfoROM")] = NOT_COLLECTED
     inforom_valid: Annotated[Flag, _doc("the checksum of the board's InfoROM is right")] = NOT_COLLECTED
     driver_version: Annotated[Text, _doc("driver that serves the board")] = NOT_COLLECTED
     firmware_version: Annotated[Text, _doc("firmware of the board")] = NOT_COLLECTED
@@ -344,7 +357,16 @@ class Host(Struct, frozen=True):
     vbios_version_count: Annotated[
         Count, _doc("different video BIOS versions among boards of one part number, at most")
     ] = NOT_COLLECTED
+    inforom_version_count: Annotated[
+        Count, _doc("different InfoROM versions among boards of one part number, at most")
+    ] = NOT_COLLECTED
     boards_listed_count: Annotated[Count, _doc("boards that the vendor tool gave an entry for")] = NOT_COLLECTED
+    nvidia_node_count: Annotated[Count, _doc("device nodes of NVIDIA boards that are here")] = NOT_COLLECTED
+    numa_node_count: Annotated[Count, _doc("memory nodes of the host")] = NOT_COLLECTED
+    numa_spread_count: Annotated[
+        Count,
+        _doc("boards on the memory node with most of them less those on the node with fewest, among nodes with boards"),
+    ] = NOT_COLLECTED
     memory: HostMemory = HostMemory()
     shm: HostShm = HostShm()
     cpu: HostCpu = HostCpu()

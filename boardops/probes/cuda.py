@@ -1,4 +1,4 @@
-"""Print whether the CUDA driver library starts, as JSON lines: `python -P cuda.py`. It makes no context.
+"""Print whether the CUDA driver library starts, as JSON lines: `start.py cuda`. It makes no context.
 
 It finds the machine on which nvidia-smi is all green and no job starts: the fabric is not ready, library and kernel
 module differ, a device node is missing. The word is printed before the sentence on it, so that nothing which the
@@ -7,18 +7,16 @@ library does when it is asked for a name costs the word. CUDA_VISIBLE_DEVICES co
 collect.py starts it, readers/cuda.py reads its lines. It imports the standard library only, and never torch.
 """
 
-import sys
-
-if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
-    # Python 3.10 has no -P: files beside this one must not stand in for modules of the standard library.
-    del sys.path[0]
+from __future__ import annotations
 
 import ctypes
-import json
 import os
-import time
-from collections.abc import Mapping
-from typing import Any
+
+from boardops.probes.lines import begin, end, missing, say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 LIBRARY = "libcuda.so.1"
 MISMATCH = (
@@ -53,22 +51,17 @@ WORDS: Mapping[int, tuple[str, str]] = {
 }
 
 
-def say(line: Mapping[str, Any]) -> None:
-    """Print one line, at once."""
-    print(json.dumps(line), flush=True)
-
-
 def missing_of(error: OSError) -> dict[str, str]:
     """Why there is no library. One that is here and cannot be used is not `not-installed`."""
     why = str(error)
     absent = why.startswith(LIBRARY) and why.endswith("No such file or directory")
-    return {"missing": "not-installed" if absent else "error", "why": f"{LIBRARY} cannot be loaded: {why}"}
+    return missing("not-installed" if absent else "error", f"{LIBRARY} cannot be loaded: {why}")
 
 
 def start(library: ctypes.CDLL) -> None:
     """Start CUDA, and print how that ended."""
     if not hasattr(library, "cuInit"):
-        say({"host": {"software.cuda_start": {"missing": "error", "why": f"{LIBRARY} has no function cuInit"}}})
+        say({"host": {"software.cuda_start": missing("error", f"{LIBRARY} has no function cuInit")}})
         return
     version = version_of(library)
     code = library.cuInit(ctypes.c_uint(0))
@@ -102,18 +95,15 @@ def hidden(code: int) -> str:
     )
 
 
-def main() -> None:
-    say({"probe": "cuda", "read_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+def main(_: Sequence[str]) -> None:
+    """Start CUDA, and say how that went."""
+    begin("cuda")
     try:
         library = ctypes.CDLL(LIBRARY)
     except OSError as error:
         say({"host": {"software.cuda_start": missing_of(error)}})
     else:
         start(library)
-    say({"end": "cuda"})
+    end("cuda")
     # Without the library's own clean-up, which can hang where everything else went well.
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,28 +1,31 @@
-"""Print the facts of this host as JSON lines: `python -P host.py [--root DIR] [--cpu]`. It changes nothing.
+"""Print the facts of this host as JSON lines: `start.py host [--root DIR] [--cpu] [--torch FILE]`. It changes nothing.
 
 The first line names the probe and the time, the last says that nothing is missing behind it; in between there is a
 line per group of facts, as soon as it is read, cheap ones first, since a dead file system may stop us at the later
-ones. A value that cannot be read is `{"missing": kind, "why": text}`. `--cpu` adds the processor as a stand-in board.
-All is read from /proc, /sys and /etc (below DIR), which costs less than a library that reads the same files.
+ones. A value that cannot be read is `{"missing": kind, "why": text}`. `--cpu` adds the processor as a stand-in board;
+FILE is PyTorch's version.py. All is read from /proc, /sys and /etc (below DIR), which costs less than a library that
+reads the same files.
 
 collect.py starts it, readers/host.py reads its lines. It knows no vendor, no rule and no limit.
 """
 
-import sys
+from __future__ import annotations
 
-if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
-    # Python 3.10 has no -P: files beside this one must not stand in for modules of the standard library.
-    del sys.path[0]
-
-import json
 import os
-import re
 import resource
-import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from os.path import dirname, exists, isdir, isfile, realpath
+
+from boardops.probes.lines import begin, end, missing, names_in, option, say, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from boardops.probes.lines import Values
+
+    Read = Callable[[], Any]
 
 UNLIMITED = 2**63 - 1
 SAMPLE_SECONDS = 0.1
@@ -49,17 +52,14 @@ class Unread(Exception):
         self.kind = kind
 
 
-Read = Callable[[], Any]
-
-
 def missing_of(error: Exception) -> dict[str, str]:
     """What an error says of the value that it kept us from."""
     if isinstance(error, Unread):
-        return {"missing": error.kind, "why": str(error)}
+        return missing(error.kind, str(error))
     if isinstance(error, OSError):
         kind = "not-permitted" if isinstance(error, PermissionError) else "error"
-        return {"missing": kind, "why": f"{error.filename or 'the kernel'}: {error.strerror or error}"}
-    return {"missing": "unreadable", "why": str(error) or type(error).__name__}
+        return missing(kind, f"{error.filename or 'the kernel'}: {error.strerror or error}")
+    return missing("unreadable", str(error) or type(error).__name__)
 
 
 def attempt(read: Read) -> Any:
@@ -70,23 +70,21 @@ def attempt(read: Read) -> Any:
         return missing_of(error)
 
 
-def say(line: Mapping[str, Any]) -> None:
-    """Print one line, at once."""
-    print(json.dumps(line), flush=True)
-
-
 class Machine:
     """The files of a machine below `root`."""
 
     def __init__(self, root: str) -> None:
-        self.root = Path(root)
+        self.root = root.rstrip("/")
+        self.texts: dict[str, str] = {}
 
-    def path(self, name: str) -> Path:
-        return self.root / name.lstrip("/")
+    def path(self, name: str) -> str:
+        return self.root + name
 
     def text(self, name: str) -> str:
-        with open(self.path(name), encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - half the time
-            return file.read(2**20).strip("\0 \t\n")
+        """The content of a small file, read once. Raises OSError."""
+        if name not in self.texts:
+            self.texts[name] = text(self.path(name))
+        return self.texts[name]
 
     def field(self, name: str, key: str, separator: str = ":") -> str:
         """What stands behind `key` in a file of keys and values. Raises Unread."""
@@ -112,7 +110,7 @@ def identity(machine: Machine) -> dict[str, Read]:
 
 
 def os_name(machine: Machine) -> str:
-    name = "/etc/os-release" if machine.path("/etc/os-release").exists() else "/usr/lib/os-release"
+    name = "/etc/os-release" if exists(machine.path("/etc/os-release")) else "/usr/lib/os-release"
     return machine.field(name, "PRETTY_NAME", "=").strip("\"'")
 
 
@@ -121,9 +119,9 @@ def container(machine: Machine) -> str:
     if os.environ.get("KUBERNETES_SERVICE_HOST"):
         return "kubernetes"
     for mark, kind in (("/run/.containerenv", "podman"), ("/.dockerenv", "docker")):
-        if machine.path(mark).exists():
+        if exists(machine.path(mark)):
             return kind
-    if machine.path("/run/systemd/container").exists():
+    if exists(machine.path("/run/systemd/container")):
         return machine.text("/run/systemd/container")
     errors = []
     for read in (container_of_groups, container_of_environment):
@@ -192,19 +190,39 @@ def cpu_model(machine: Machine) -> str:
 
 
 def core_count(machine: Machine) -> int:
-    topology = machine.path("/sys/devices/system/cpu").glob("cpu[0-9]*/topology")
-    cores = {tuple((folder / name).read_text() for name in ("physical_package_id", "core_id")) for folder in topology}
+    folder = "/sys/devices/system/cpu"
+    cores = set()
+    for name in numbered(machine, folder, "cpu"):
+        topology = f"{folder}/{name}/topology"
+        if isdir(machine.path(topology)):
+            cores.add((machine.text(f"{topology}/physical_package_id"), machine.text(f"{topology}/core_id")))
     if not cores:
         raise Unread("not-supported", "the kernel gives no topology of the processors")
     return len(cores)
 
 
+def numbered(machine: Machine, folder: str, word: str) -> list[str]:
+    """The names in a folder that are a word and a number, such as `cpu0`."""
+    return [name for name in names_in(machine.path(folder)) if name.startswith(word) and name[len(word) :].isdigit()]
+
+
 def thread_count(machine: Machine) -> int:
     """Hardware threads that are switched on. Raises Unread."""
-    count = len(re.findall(r"^cpu\d+ ", machine.text("/proc/stat"), re.MULTILINE))
+    lines = machine.text("/proc/stat").splitlines()
+    count = sum(line.startswith("cpu") and line[3:4].isdigit() for line in lines)
     if not count:
         raise Unread("unreadable", "/proc/stat names no processor")
     return count
+
+
+def numa(machine: Machine) -> dict[str, Read]:
+    def count() -> int:
+        nodes = numbered(machine, "/sys/devices/system/node", "node")
+        if not nodes:
+            raise Unread("not-supported", "the kernel tells of no memory nodes")
+        return len(nodes)
+
+    return {"numa_node_count": count}
 
 
 def shm(machine: Machine) -> dict[str, Read]:
@@ -219,7 +237,7 @@ def shm(machine: Machine) -> dict[str, Read]:
 
 def disk(machine: Machine) -> dict[str, Read]:
     def sizes() -> os.statvfs_result:
-        return os.statvfs(machine.root)
+        return os.statvfs(machine.path("/"))
 
     def used_ratio() -> float:
         # What is kept for root counts for neither side, as in `df`.
@@ -235,53 +253,60 @@ def disk(machine: Machine) -> dict[str, Read]:
     }
 
 
-def software(machine: Machine) -> dict[str, Read]:
+def software(machine: Machine, torch: str | None) -> dict[str, Read]:
     return {
         "software.cuda_toolkit_version": lambda: toolkit_version(machine),
-        "software.torch_version": lambda: torch_value("__version__"),
-        "software.torch_cuda_version": lambda: torch_value("cuda"),
+        "software.torch_version": lambda: torch_value(torch, "__version__"),
+        "software.torch_cuda_version": lambda: torch_value(torch, "cuda"),
     }
 
 
 def toolkit_version(machine: Machine) -> str:
     """Version of the first CUDA toolkit that is there. Raises Unread."""
-    found = [folder for folder in toolkit_folders(machine) if folder.is_dir()]
+    found = [folder for folder in toolkit_folders(machine) if isdir(folder)]
     for folder in found:
         for name, pattern in (
             ("version.json", r'"cuda"\s*:\s*\{[^}]*"version"\s*:\s*"([\d.]+)"'),
             ("version.txt", r"CUDA Version ([\d.]+)"),
             ("include/cuda.h", r"#define\s+CUDA_VERSION\s+(\d+)"),
         ):
-            path = folder / name
-            match = re.search(pattern, path.read_text(errors="replace")) if path.is_file() else None
-            if match and name == "include/cuda.h":
-                return f"{int(match[1]) // 1000}.{int(match[1]) % 1000 // 10}"
-            if match:
-                return match[1]
-    if found and found[0].name != "usr":
+            version = found_in(f"{folder}/{name}", pattern)
+            if version and name == "include/cuda.h":
+                return f"{int(version) // 1000}.{int(version) % 1000 // 10}"
+            if version:
+                return version
+    if found and found[0].rpartition("/")[2] != "usr":
         raise Unread("unreadable", f"{found[0]} has no version.json, version.txt or include/cuda.h with a version")
     raise Unread("not-installed", "neither CUDA_HOME, /usr/local/cuda nor nvcc leads to a CUDA toolkit")
 
 
-def toolkit_folders(machine: Machine) -> Iterator[Path]:
+def found_in(path: str, pattern: str) -> str:
+    """What a pattern finds in a file; nothing where there is none. Raises OSError."""
+    if not isfile(path):
+        return ""
+    import re
+
+    match = re.search(pattern, text(path), re.MULTILINE)
+    return match[1] if match else ""
+
+
+def toolkit_folders(machine: Machine) -> Iterator[str]:
     for name in ("CUDA_HOME", "CUDA_PATH"):
         if os.environ.get(name):
-            yield Path(os.environ[name])
+            yield os.environ[name]
     yield machine.path("/usr/local/cuda")
-    nvcc = shutil.which("nvcc")
-    if nvcc:
-        yield Path(nvcc).resolve().parent.parent
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        if isfile(f"{folder}/nvcc") and os.access(f"{folder}/nvcc", os.X_OK):
+            yield dirname(dirname(realpath(f"{folder}/nvcc")))
 
 
-def torch_value(name: str) -> str:
-    """A value of torch/version.py, which is read as text: importing torch takes seconds. Raises Unread."""
-    path = next((path for path in (Path(folder, "torch/version.py") for folder in sys.path) if path.is_file()), None)
+def torch_value(path: str | None, name: str) -> str:
+    """A value of PyTorch's version.py, which is read as text: importing torch takes seconds. Raises Unread."""
     if path is None:
-        raise Unread("not-installed", "no torch in the folders of this Python")
-    match = re.search(rf"^{name}\b[^=\n]*=\s*(.+)$", path.read_text(errors="replace"), re.MULTILINE)
-    if not match:
+        raise Unread("not-installed", "no torch in the folders of the Python that runs boardops")
+    value = found_in(path, rf"^{name}\b[^=\n]*=\s*(.+)$").strip().strip("\"'")
+    if not value:
         raise Unread("unreadable", f"{path} has no {name}")
-    value = match[1].strip().strip("\"'")
     if value == "None":
         raise Unread("not-supported", "this PyTorch was built without CUDA")
     return value
@@ -292,7 +317,7 @@ def torch_value(name: str) -> str:
 
 def processor_times(machine: Machine) -> tuple[int, int]:
     """Busy and total time since the boot."""
-    times = [int(word) for word in machine.text("/proc/stat").splitlines()[0].split()[1:9]]
+    times = [int(word) for word in text(machine.path("/proc/stat")).splitlines()[0].split()[1:9]]
     return sum(times) - times[3] - times[4], sum(times)
 
 
@@ -312,20 +337,21 @@ def core_celsius(machine: Machine) -> float:
     return max(found)
 
 
-def sensors(machine: Machine) -> Iterator[Path]:
+def sensors(machine: Machine) -> Iterator[str]:
     """Files with the temperature of a whole processor chip."""
-    for folder in machine.path("/sys/class/hwmon").glob("hwmon*"):
-        if word_in(folder / "name") in SENSOR_DRIVERS:
-            yield from chip_sensors(folder)
-    for folder in machine.path("/sys/class/thermal").glob("thermal_zone*"):
-        if word_in(folder / "type") in ZONE_TYPES:
-            yield folder / "temp"
+    for folder, word, file, words in (
+        ("/sys/class/hwmon", "hwmon", "name", SENSOR_DRIVERS),
+        ("/sys/class/thermal", "thermal_zone", "type", ZONE_TYPES),
+    ):
+        for name in numbered(machine, folder, word):
+            path = machine.path(f"{folder}/{name}")
+            if word_in(f"{path}/{file}") in words:
+                yield from chip_sensors(path) if word == "hwmon" else [f"{path}/temp"]
 
 
-def chip_sensors(folder: Path) -> list[Path]:
-    labels = {
-        path: word_in(path.with_name(path.name.replace("_input", "_label"))) for path in folder.glob("temp*_input")
-    }
+def chip_sensors(folder: str) -> list[str]:
+    inputs = [name for name in names_in(folder) if name.startswith("temp") and name.endswith("_input")]
+    labels = {f"{folder}/{name}": word_in(f"{folder}/{name[:-5]}label") for name in inputs}
     for word in CHIP_LABELS:
         paths = [path for path, label in labels.items() if label.startswith(word)]
         if paths:
@@ -333,23 +359,23 @@ def chip_sensors(folder: Path) -> list[Path]:
     return []
 
 
-def word_in(path: Path) -> str:
+def word_in(path: str) -> str:
     try:
-        return path.read_text(errors="replace").strip()
+        return text(path)
     except OSError:
         return ""
 
 
-def celsius(path: Path) -> list[float]:
+def celsius(path: str) -> list[float]:
     """The value of a sensor, or nothing where it is broken: drivers print odd numbers for one that is not there."""
     try:
-        value = int(path.read_text()) / 1000
+        value = int(text(path)) / 1000
     except (OSError, ValueError):
         return []
     return [value] if -50 < value < 150 else []
 
 
-def board(machine: Machine) -> dict[str, Any]:
+def board(machine: Machine) -> Values:
     sizes = {name: attempt(read) for name, read in memory(machine).items()}
     total, free = sizes["memory.total_bytes"], sizes["memory.available_bytes"]
     known = isinstance(total, int) and isinstance(free, int)
@@ -360,32 +386,23 @@ def board(machine: Machine) -> dict[str, Any]:
         "architecture": os.uname().machine,
         "memory.total_bytes": total,
         "memory.free_bytes": free,
-        "memory.used_bytes": total - free if known else {"missing": "error", "why": "total or free memory is missing"},
+        "memory.used_bytes": total - free if known else missing("error", "total or free memory is missing"),
         "temperature.core_celsius": attempt(lambda: core_celsius(machine)),
         "utilization.compute_ratio": attempt(lambda: compute_ratio(machine)),
     }
 
 
-def print_host(machine: Machine, groups: tuple[Callable[[Machine], dict[str, Read]], ...]) -> None:
+def print_host(groups: Sequence[dict[str, Read]]) -> None:
     for group in groups:
-        say({"host": {name: attempt(read) for name, read in group(machine).items()}})
+        say({"host": {name: attempt(read) for name, read in group.items()}})
 
 
-def option(name: str) -> str | None:
-    """The word behind an option. Only collect.py calls this program, and argparse costs a quarter of its time."""
-    words = sys.argv[1:]
-    return words[words.index(name) + 1] if name in words[:-1] else None
-
-
-def main() -> None:
-    machine = Machine(option("--root") or "/")
-    say({"probe": "host", "read_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
-    print_host(machine, (identity, memory, limits, cpu))
-    if "--cpu" in sys.argv:
+def main(words: Sequence[str]) -> None:
+    """Print the host, cheap groups first."""
+    machine = Machine(option(words, "--root") or "/")
+    begin("host")
+    print_host([identity(machine), memory(machine), limits(machine), cpu(machine), numa(machine)])
+    if "--cpu" in words:
         say({"board": board(machine)})
-    print_host(machine, (shm, disk, software))
-    say({"end": "host"})
-
-
-if __name__ == "__main__":
-    main()
+    print_host([shm(machine), disk(machine), software(machine, option(words, "--torch"))])
+    end("host")

@@ -1,4 +1,4 @@
-"""Print which boards the PCI bus has, and their links, as JSON lines: `python -P pci.py [--root DIR]`.
+"""Print which boards the PCI bus has, and their links, as JSON lines: `start.py pci [--root DIR]`.
 
 All is read from /sys and /proc (below DIR), so it needs no vendor's driver and answers when that one hangs. It changes
 nothing. A board is found by vendor, class and device id; display parts of a board management controller, network cards
@@ -8,20 +8,19 @@ narrowest is named.
 collect.py starts it, readers/pci.py reads its lines. It imports the standard library only.
 """
 
-import sys
+from __future__ import annotations
 
-if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
-    # Python 3.10 has no -P: files beside this one must not stand in for modules of the standard library.
-    del sys.path[0]
+import os
+from os.path import basename, dirname, exists, realpath
 
-import json
-import re
-import time
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from boardops.probes.lines import begin, end, missing, names_in, option, say, text
 
-Values = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from boardops.probes.lines import Values
 
 VENDORS = {
     "10de": "nvidia",
@@ -65,50 +64,42 @@ AER = {
 }
 # Transfer rates of PCIe generations in GT/s.
 GENERATIONS = {"2.5": 1, "5.0": 2, "5": 2, "8.0": 3, "8": 3, "16.0": 4, "16": 4, "32.0": 5, "32": 5, "64.0": 6, "64": 6}
-ADDRESS = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
+UPLINK = (
+    "pcie.uplink_width_lanes",
+    "pcie.uplink_width_max_lanes",
+    "pcie.uplink_generation",
+    "pcie.uplink_generation_max",
+    "pcie.uplink_address",
+)
 NO_WIDTH = 255
 
 
-def missing(kind: str, why: str) -> dict[str, str]:
-    return {"missing": kind, "why": why}
-
-
-def say(line: Mapping[str, Any]) -> None:
-    """Print one line, at once."""
-    print(json.dumps(line), flush=True)
-
-
-def text(path: Path) -> str:
-    """The content of a small file. Raises OSError."""
-    with path.open("rb") as file:
-        return file.read(65536).decode("utf-8", "replace").strip()
-
-
-def value(path: Path) -> Any:
+def value(path: str) -> Any:
     """The text of a file of sysfs, or what is missing."""
+    name = basename(path)
     try:
         return text(path)
     except FileNotFoundError:
-        return missing("not-supported", f"the kernel gives no {path.name}")
+        return missing("not-supported", f"the kernel gives no {name}")
     except PermissionError:
-        return missing("not-permitted", f"this user may not read {path.name}")
+        return missing("not-permitted", f"this user may not read {name}")
     except OSError as error:
-        return missing("error", f"{path.name}: {error.strerror}")
+        return missing("error", f"{name}: {error.strerror}")
 
 
-def number(path: Path) -> Any:
+def number(path: str) -> Any:
     found = value(path)
     if isinstance(found, str):
-        return int(found) if found.isdigit() else missing("unreadable", f"{path.name} holds {found[:60]!r}")
+        return int(found) if found.isdigit() else missing("unreadable", f"{basename(path)} holds {found[:60]!r}")
     return found
 
 
-def width(path: Path) -> Any:
+def width(path: str) -> Any:
     found = number(path)
     return missing("not-supported", "the link is hidden or down") if found in (0, NO_WIDTH) else found
 
 
-def generation(path: Path) -> Any:
+def generation(path: str) -> Any:
     """The PCIe generation of a speed such as `16.0 GT/s PCIe`."""
     found = value(path)
     if not isinstance(found, str):
@@ -118,42 +109,75 @@ def generation(path: Path) -> Any:
         return GENERATIONS[rate]
     if found.lower().startswith("unknown"):
         return missing("not-supported", "the link is hidden or down")
-    return missing("unreadable", f"{path.name} holds {found[:60]!r}")
+    return missing("unreadable", f"{basename(path)} holds {found[:60]!r}")
 
 
-def is_board(folder: Path) -> bool:
+def is_address(name: str) -> bool:
+    """Whether a name is a PCI address as the kernel writes it."""
+    parts = name.replace(".", ":").split(":")
+    return (
+        len(parts) == 4
+        and [len(part) for part in parts[1:]] == [2, 2, 1]
+        and len(parts[0]) in range(4, 9)
+        and not set("".join(parts)) - set("0123456789abcdef")
+    )
+
+
+def is_board(folder: str) -> bool:
     """Whether a PCI device is an accelerator board, by vendor, class and what it is a part of."""
     try:
-        vendor, code, device = (text(folder / name)[2:].lower() for name in ("vendor", "class", "device"))
+        vendor = text(f"{folder}/vendor")[2:].lower()
+        if vendor not in VENDORS:
+            return False
+        code, device = (text(f"{folder}/{name}")[2:].lower() for name in ("class", "device"))
     except OSError:
         return False
-    if vendor not in VENDORS or device in DISPLAY_ONLY.get(vendor, ()):
-        return False
-    return code[:4] in CLASSES.get(vendor, ANY_ACCELERATOR)
+    return device not in DISPLAY_ONLY.get(vendor, ()) and code[:4] in CLASSES.get(vendor, ANY_ACCELERATOR)
 
 
-def board(root: Path, folder: Path) -> Values:
+class Machine:
+    """What is read once for all boards below `root`."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.devices = f"{root}/sys/bus/pci/devices"
+        # The number of a board's device node, by PCI address, where the driver tells it.
+        self.gpus = f"{root}/proc/driver/nvidia/gpus"
+        self.slots = {
+            found: slot
+            for slot in names_in(f"{root}/sys/bus/pci/slots")
+            if isinstance(found := value(f"{root}/sys/bus/pci/slots/{slot}/address"), str)
+        }
+        nodes = names_in(f"{root}/dev")
+        self.nvidia_nodes = [node for node in nodes if node.startswith("nvidia") and node[6:].isdigit()]
+
+
+def board(machine: Machine, name: str) -> Values:
     """All that sysfs knows of one board."""
-    vendor, device = text(folder / "vendor")[2:].lower(), value(folder / "device")
+    folder = f"{machine.devices}/{name}"
+    whole = realpath(folder)
+    chain = [part for part in dirname(whole).split("/") if is_address(part)]
+    vendor, device = text(f"{folder}/vendor")[2:].lower(), value(f"{folder}/device")
     values: Values = {
         "vendor": VENDORS[vendor],
-        "pci_address": short(folder.name),
+        "pci_address": short(name),
         "on_bus": True,
         "pci_device_id": f"{vendor}:{device[2:].lower()}" if isinstance(device, str) else device,
         "kernel_driver": driver_of(folder),
         "numa_node": numa_node(folder),
-        "slot": slot_of(root, folder.name),
-        "virtualization": "vgpu" if (folder / "physfn").exists() else missing("not-supported", "sysfs does not tell"),
+        "slot": slot_of(machine, [name, *reversed(chain)]),
         "pcie.config_readable": config_readable(folder),
-        "pcie.link_width_lanes": width(folder / "current_link_width"),
-        "pcie.link_width_max_lanes": width(folder / "max_link_width"),
-        "pcie.link_generation": generation(folder / "current_link_speed"),
-        "pcie.device_generation_max": generation(folder / "max_link_speed"),
-        **ports(folder),
-        **{name: aer(folder / file, word) for name, (file, word) in AER.items()},
+        "pcie.link_width_lanes": width(f"{folder}/current_link_width"),
+        "pcie.link_width_max_lanes": width(f"{folder}/max_link_width"),
+        "pcie.link_generation": generation(f"{folder}/current_link_speed"),
+        "pcie.device_generation_max": generation(f"{folder}/max_link_speed"),
+        **ports(dirname(whole), len(chain)),
+        **{fact: aer(f"{folder}/{file}", word) for fact, (file, word) in AER.items()},
     }
-    if values["virtualization"] != "vgpu":
-        del values["virtualization"]
+    if vendor == "10de":
+        values["device_node"] = device_node(machine, name)
+    if exists(f"{folder}/physfn"):
+        values["virtualization"] = "vgpu"
     return values
 
 
@@ -163,61 +187,91 @@ def short(name: str) -> str:
     return f"{int(domain, 16):0{8 if int(domain, 16) > 0xFFFF else 4}x}:{rest}"
 
 
-def driver_of(folder: Path) -> str:
+def driver_of(folder: str) -> str:
     try:
-        return (folder / "driver").readlink().name
+        return basename(os.readlink(f"{folder}/driver"))
     except OSError:
         return "none"
 
 
-def numa_node(folder: Path) -> Any:
-    found = value(folder / "numa_node")
-    return missing("not-supported", "the host does not tell") if found == "-1" else number(folder / "numa_node")
+def numa_node(folder: str) -> Any:
+    found = value(f"{folder}/numa_node")
+    return missing("not-supported", "the host does not tell") if found == "-1" else number(f"{folder}/numa_node")
 
 
-def slot_of(root: Path, name: str) -> Any:
+def slot_of(machine: Machine, upwards: Sequence[str]) -> Any:
     """The physical slot: that of the board, or of the closest port above it."""
-    slots = {}
-    for path in sorted((root / "sys/bus/pci/slots").glob("*/address")):
-        found = value(path)
-        if isinstance(found, str):
-            slots[found] = path.parent.name
-    for above in (name, *reversed(chain(root / "sys/bus/pci/devices" / name))):
-        if above.rpartition(".")[0] in slots:
-            return slots[above.rpartition(".")[0]]
+    for address in upwards:
+        slot = machine.slots.get(address.rpartition(".")[0])
+        if slot is not None:
+            return slot
     return missing("not-supported", "the host names no slot for it")
 
 
-def chain(folder: Path) -> list[str]:
-    """The addresses of the ports above a device, the root port first."""
-    return [part for part in folder.resolve().parts[:-1] if ADDRESS.match(part)]
+def device_node(machine: Machine, name: str) -> Any:
+    """Whether the node by which programs reach the board is here; containers are given those of their boards only."""
+    found = value(f"{machine.gpus}/{name}/information")
+    if not isinstance(found, str):
+        if not machine.nvidia_nodes:
+            return False
+        return missing("not-supported", "the driver does not tell which device node belongs to the board")
+    for line in found.splitlines():
+        word, _, minor = line.partition(":")
+        if word.strip() == "Device Minor" and minor.strip().isdigit():
+            return f"nvidia{minor.strip()}" in machine.nvidia_nodes
+    return missing("unreadable", f"{name}/information names no Device Minor")
 
 
-def ports(folder: Path) -> Values:
-    """The narrowest and the slowest of the links above a board, and which port is the narrowest."""
-    whole = folder.resolve()
-    widths: list[tuple[int, str]] = []
-    generations: list[int] = []
-    for above in [path for path in whole.parents if ADDRESS.match(path.name)]:
-        lanes, speed = width(above / "max_link_width"), generation(above / "max_link_speed")
-        if isinstance(lanes, int):
-            widths.append((lanes, short(above.name)))
-        if isinstance(speed, int):
-            generations.append(speed)
+def ports(parent: str, depth: int) -> Values:
+    """The narrowest and the slowest port above a board, and the worst of the links above its own."""
+    above = []
+    for _ in range(depth):
+        lanes, speed = width(f"{parent}/max_link_width"), generation(f"{parent}/max_link_speed")
+        above.append((parent, lanes, speed))
+        parent = dirname(parent)
     none = missing("not-supported", "no port above the board is visible")
+    widths = [(lanes, short(basename(path))) for path, lanes, _ in above if isinstance(lanes, int)]
+    generations = [speed for _, _, speed in above if isinstance(speed, int)]
     narrowest = min(widths, default=None)
     return {
         "pcie.port_width_max_lanes": narrowest[0] if narrowest else none,
         "pcie.port_address": narrowest[1] if narrowest else none,
         "pcie.port_generation_max": min(generations) if generations else none,
+        **uplink(above),
     }
 
 
-def config_readable(folder: Path) -> Any:
+def uplink(above: Sequence[tuple[str, Any, Any]]) -> Values:
+    """The worst of the links between the ports above a board: lanes now, lanes that both ends can do, generations.
+
+    `above` goes upwards. The first port is the upper end of the board's own link; then always a switch's port towards
+    the processor and the port above it are the two ends of one link.
+    """
+    found = []
+    for (lower, lower_lanes, lower_speed), (upper, upper_lanes, upper_speed) in zip(
+        above[1::2], above[2::2], strict=False
+    ):
+        lanes = width(f"{lower}/current_link_width")
+        if isinstance(lanes, int) and isinstance(lower_lanes, int) and isinstance(upper_lanes, int):
+            most = min(lower_lanes, upper_lanes)
+            speeds = [speed for speed in (lower_speed, upper_speed) if isinstance(speed, int)]
+            fastest = min(speeds) if speeds else missing("not-supported", "the ports do not tell")
+            found.append((lanes / most, lanes, most, generation(f"{lower}/current_link_speed"), fastest, upper))
+    if not found:
+        none = missing("not-supported", "no switch with a visible link is above the board")
+        return dict.fromkeys(UPLINK, none)
+    _, lanes, most, speed, fastest, upper = min(found, key=lambda link: link[:2])
+    return dict(zip(UPLINK, (lanes, most, speed, fastest, short(basename(upper))), strict=True))
+
+
+def config_readable(folder: str) -> Any:
     """False where the configuration space is all ones: the board is electrically gone."""
     try:
-        with (folder / "config").open("rb") as file:
-            head = file.read(4)
+        handle = os.open(f"{folder}/config", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            head = os.read(handle, 4)
+        finally:
+            os.close(handle)
     except FileNotFoundError:
         return missing("not-supported", "the kernel gives no config")
     except PermissionError:
@@ -227,7 +281,7 @@ def config_readable(folder: Path) -> Any:
     return head != b"\xff\xff\xff\xff"
 
 
-def aer(path: Path, word: str) -> Any:
+def aer(path: str, word: str) -> Any:
     """A sum of the kernel's PCIe error counters."""
     found = value(path)
     if not isinstance(found, str):
@@ -236,47 +290,39 @@ def aer(path: Path, word: str) -> Any:
         name, _, count = line.rpartition(" ")
         if name == word and count.isdigit():
             return int(count)
-    return missing("unreadable", f"{path.name} has no {word}")
+    return missing("unreadable", f"{basename(path)} has no {word}")
 
 
-def module_version(root: Path) -> Any:
+def module_version(root: str) -> Any:
     """Version of the NVIDIA kernel module that is loaded."""
-    found = value(root / "proc/driver/nvidia/version")
+    found = value(f"{root}/proc/driver/nvidia/version")
     if not isinstance(found, str):
-        return (
-            missing("not-installed", "no NVIDIA kernel module is loaded")
-            if found["missing"] == "not-supported"
-            else found
-        )
-    match = re.search(r"Kernel Module(?: for \S+)?\s+(\d+(?:\.\d+)+)", found)
-    return match[1] if match else missing("unreadable", f"/proc/driver/nvidia/version holds {found[:80]!r}")
+        gone = found["missing"] == "not-supported"
+        return missing("not-installed", "no NVIDIA kernel module is loaded") if gone else found
+    # "... NVIDIA UNIX x86_64 Kernel Module  580.95.05 ..." or "... UNIX Open Kernel Module for x86_64  580.95.05 ..."
+    words = found.partition("Kernel Module")[2].split()
+    version = words[2] if words[:1] == ["for"] and len(words) > 2 else words[0] if words else ""
+    if version.replace(".", "").isdigit() and "." in version:
+        return version
+    return missing("unreadable", f"/proc/driver/nvidia/version holds {found[:80]!r}")
 
 
-def nouveau(root: Path) -> Any:
-    found = value(root / "proc/modules")
+def nouveau(root: str) -> Any:
+    found = value(f"{root}/proc/modules")
     if not isinstance(found, str):
         return found
     return any(line.split(" ")[0] == "nouveau" for line in found.splitlines())
 
 
-def devices(root: Path) -> Iterator[Path]:
-    for folder in sorted((root / "sys/bus/pci/devices").iterdir()):
-        if ADDRESS.match(folder.name):
-            yield folder
-
-
-def option(name: str) -> str | None:
-    """The word behind an option. Only collect.py calls this program, and argparse costs a quarter of its time."""
-    words = sys.argv[1:]
-    return words[words.index(name) + 1] if name in words[:-1] else None
-
-
-def main() -> None:
-    root = Path(option("--root") or "/")
-    say({"probe": "pci", "read_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+def main(words: Sequence[str]) -> None:
+    """Print all boards, then what concerns the whole host."""
+    root = (option(words, "--root") or "").rstrip("/")
+    begin("pci")
+    machine = Machine(root)
     found: list[Values] | None = None
     try:
-        found = [board(root, folder) for folder in devices(root) if is_board(folder)]
+        names = [name for name in sorted(os.listdir(machine.devices)) if is_address(name)]
+        found = [board(machine, name) for name in names if is_board(f"{machine.devices}/{name}")]
     except FileNotFoundError:
         why = "this machine shows no PCI bus"
     except OSError as error:
@@ -287,18 +333,15 @@ def main() -> None:
         {
             "host": {
                 "boards_on_bus_count": missing("error", why) if found is None else sum(map(counts, found)),
+                "nvidia_node_count": len(machine.nvidia_nodes),
                 "software.nvidia_module_version": module_version(root),
                 "software.nouveau_loaded": nouveau(root),
             }
         }
     )
-    say({"end": "pci"})
+    end("pci")
 
 
 def counts(values: Values) -> bool:
     """Whether the vendor's driver should have this board: it is no virtual function, nor kept for a virtual machine."""
     return not values["kernel_driver"].startswith("vfio") and values.get("virtualization") != "vgpu"
-
-
-if __name__ == "__main__":
-    main()

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from boardops.readers.probe_lines import is_of, reading_of
+from boardops.readers.probe_lines import reading_of
 from boardops.readers.reading import Reading
 
 KIND = "cuda-probe"
@@ -18,11 +18,6 @@ PROBE = "cuda"
 
 FILLS: tuple[str, ...] = ("software.cuda_start",)
 """Facts of the host that the probe gives, without their first word."""
-
-
-def recognise(data: bytes) -> bool:
-    """Whether a text is that of this probe."""
-    return is_of(data, PROBE)
 
 
 def read(data: bytes) -> Reading:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from boardops.facts import Missing, Value, Values, known
-from boardops.readers.probe_lines import is_of, reading_of
+from boardops.readers.probe_lines import reading_of
 from boardops.readers.reading import Reading
 
 KIND = "host-probe"
@@ -36,6 +36,7 @@ FILLS: tuple[str, ...] = (
     "cpu.core_count",
     "cpu.thread_count",
     "cpu.load_1m_ratio",
+    "numa_node_count",
     "disk.root_total_bytes",
     "disk.root_free_bytes",
     "disk.root_used_ratio",
@@ -63,11 +64,6 @@ BOARD_FILLS: tuple[str, ...] = (
 # Facts that other stations give for any board; all else an accelerator has and a processor has not.
 _GIVEN_LATER = ("memory.used_ratio", "spec.", "check.")
 _NO_SUCH_THING = Missing("not-supported", "the stand-in board, a processor, has no such thing")
-
-
-def recognise(data: bytes) -> bool:
-    """Whether a text is that of this probe."""
-    return is_of(data, PROBE)
 
 
 def read(data: bytes) -> Reading:

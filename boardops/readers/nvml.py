@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from boardops.readers.probe_lines import is_of, reading_of
+from boardops.readers.probe_lines import reading_of
 from boardops.readers.reading import Reading
 
 KIND = "nvml-probe"
@@ -39,6 +39,7 @@ BOARD_FILLS: tuple[str, ...] = (
     "architecture",
     "firmware_version",
     "vbios_version",
+    "inforom_version",
     "inforom_valid",
     "performance_state",
     "recovery_action",
@@ -75,7 +76,9 @@ BOARD_FILLS: tuple[str, ...] = (
     "pcie.device_generation_max",
     "pcie.replay_count",
     "link.active_count",
+    "link.inactive",
     "link.error_count",
+    "link.with_errors",
     "ecc.enabled",
     "ecc.pending",
     "ecc.corrected_volatile_count",
@@ -99,11 +102,6 @@ BOARD_FILLS: tuple[str, ...] = (
     "lost",
 )
 """Facts of a board that the probe gives, without their first word."""
-
-
-def recognise(data: bytes) -> bool:
-    """Whether a text is that of this probe."""
-    return is_of(data, PROBE)
 
 
 def read(data: bytes) -> Reading:

@@ -9,14 +9,19 @@
 
 from __future__ import annotations
 
-from boardops.readers.probe_lines import is_of, reading_of
+from boardops.readers.probe_lines import reading_of
 from boardops.readers.reading import Reading
 
 KIND = "pci-probe"
 TITLE = "PCI bus"
 PROBE = "pci"
 
-FILLS: tuple[str, ...] = ("boards_on_bus_count", "software.nvidia_module_version", "software.nouveau_loaded")
+FILLS: tuple[str, ...] = (
+    "boards_on_bus_count",
+    "nvidia_node_count",
+    "software.nvidia_module_version",
+    "software.nouveau_loaded",
+)
 """Facts of the host that the probe gives, without their first word."""
 
 BOARD_FILLS: tuple[str, ...] = (
@@ -35,16 +40,16 @@ BOARD_FILLS: tuple[str, ...] = (
     "pcie.port_width_max_lanes",
     "pcie.port_generation_max",
     "pcie.port_address",
+    "pcie.uplink_width_lanes",
+    "pcie.uplink_width_max_lanes",
+    "pcie.uplink_generation",
+    "pcie.uplink_generation_max",
+    "pcie.uplink_address",
     "pcie.aer_corrected_count",
     "pcie.aer_nonfatal_count",
     "pcie.aer_fatal_count",
 )
 """Facts of a board that the probe gives, without their first word."""
-
-
-def recognise(data: bytes) -> bool:
-    """Whether a text is that of this probe."""
-    return is_of(data, PROBE)
 
 
 def read(data: bytes) -> Reading:

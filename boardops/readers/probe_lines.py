@@ -225,11 +225,6 @@ def reading_of(data: bytes, *, kind: str, title: str, probe: str) -> Reading:
     return Reading(kind, title, lines.host, lines.boards, tuple(problems_of(lines, probe)), lines.read_at, lines.ended)
 
 
-def is_of(data: bytes, probe: str) -> bool:
-    """Whether a text is the output of the probe `probe`."""
-    return f'{{"probe": "{probe}"'.encode() in data[:65536]
-
-
 def problems_of(lines: Lines, probe: str) -> Iterator[str]:
     """All that was wrong with the text of the probe `probe`."""
     if lines.probe is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,10 +15,9 @@ from boardops import worker
 from boardops.facts import Missing
 from boardops.readers.cuda import read
 from boardops.readers.reading import Reading
+from tests.probes import program
 from tests.standin import library
 from tests.standin.cuda import Cuda
-
-PROBE = Path(__file__).resolve().parents[2] / "boardops/probes/cuda.py"
 
 MISMATCH = "library and kernel module of the driver are of different versions"
 CODES = [
@@ -39,9 +37,9 @@ CODES = [
 ]
 
 
-def run(env: Mapping[str, str], seconds: float = 10, *, bare: bool = True) -> worker.Outcome:
+def run(env: Mapping[str, str], seconds: float = 10) -> worker.Outcome:
     """The probe with these variables and no others."""
-    return worker.run(worker.python_program(PROBE, bare=bare), seconds, env={"PATH": "/no/such/folder", **env})
+    return worker.run(program.started("cuda"), seconds, env={"PATH": "/no/such/folder", **env})
 
 
 def probe(env: Mapping[str, str]) -> Reading:
@@ -72,10 +70,9 @@ def linked(folder: Path, source: str, *options: str) -> dict[str, str]:
     return {"LD_LIBRARY_PATH": str(folder)}
 
 
-@pytest.mark.parametrize("bare", [True, False])
-def test_a_host_on_which_cuda_starts(tmp_path: Path, bare: bool) -> None:
+def test_a_host_on_which_cuda_starts(tmp_path: Path) -> None:
     cuda = Cuda(tmp_path)
-    reading = read(run(cuda.environment({}), bare=bare).stdout)
+    reading = read(run(cuda.environment({})).stdout)
     assert (reading.host, reading.boards, reading.problems) == ({"software.cuda_start": "started"}, (), ())
     # No context, no count, no name: nothing else is asked.
     assert [call.function for call in cuda.trace()] == ["cuDriverGetVersion", "cuInit"]
@@ -187,13 +184,3 @@ def test_a_slow_start_is_waited_for(tmp_path: Path) -> None:
     begun = time.monotonic()
     assert started(Cuda(tmp_path).delay("cuInit", 0.3).environment({})) == "started"
     assert time.monotonic() - begun >= 0.3
-
-
-def test_files_beside_the_probe_are_not_imported(tmp_path: Path) -> None:
-    program = tmp_path / "cuda.py"
-    program.write_bytes(PROBE.read_bytes())
-    for name in ("json", "ctypes", "time", "torch"):
-        (tmp_path / f"{name}.py").write_text("raise SystemExit('wrong file')")
-    outcome = worker.run([sys.executable, str(program)], 10, env=Cuda(tmp_path / "c").environment({}))
-    assert (outcome.kind, outcome.stderr) == ("ok", b"")
-    assert read(outcome.stdout).host == {"software.cuda_start": "started"}

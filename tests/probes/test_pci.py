@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,16 +10,12 @@ import pytest
 from boardops.facts import Missing, Values
 from boardops.readers import pci
 from boardops.readers.reading import Reading
-from tests.cli.program import ROOT
+from tests.probes.program import started
 from tests.standin.sysfs import Machine, display_only, integrated, machine, network
-
-PROBE = ROOT / "boardops" / "probes" / "pci.py"
 
 
 def probe(root: Path) -> Reading:
-    done = subprocess.run(
-        [sys.executable, "-S", str(PROBE), "--root", str(root)], capture_output=True, cwd="/", timeout=60, check=False
-    )
+    done = subprocess.run(started("pci", "--root", str(root)), capture_output=True, cwd="/", timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return pci.read(done.stdout)
 

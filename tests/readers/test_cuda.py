@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from boardops.facts import Missing, Value, known
-from boardops.readers import host, nvml
-from boardops.readers.cuda import FILLS, read, recognise
+from boardops.readers.cuda import FILLS, read
 
 FIRST = b'{"probe": "cuda", "read_at": "2026-01-31T12:00:00Z"}\n'
 LAST = b'{"end": "cuda"}\n'
@@ -47,15 +46,6 @@ def test_another_probe_is_not_taken_for_this_one() -> None:
     assert read(b'{"probe": "nvml"}\n{"end": "nvml"}\n').problems == (
         "the lines are those of the probe 'nvml', not of cuda",
     )
-
-
-def test_recognition() -> None:
-    assert recognise(FIRST)
-    assert recognise(b"words of a library\n" + FIRST)
-    assert not recognise(b"")
-    assert not recognise(b'{"probe": "host"}\n')
-    assert not host.recognise(FIRST)
-    assert not nvml.recognise(FIRST)
 
 
 def test_all_that_is_owed_is_a_fact() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from boardops.facts import Missing, build_board, known
-from boardops.readers.host import BOARD_FILLS, FILLS, read, recognise
+from boardops.readers.host import BOARD_FILLS, FILLS, read
 
 TEXT = b"""{"probe": "host", "read_at": "2026-01-31T12:00:00Z"}
 {"host": {"kernel": "6.8.0", "memory.total_bytes": 1024, "os": {"missing": "error", "why": "/etc/os-release: gone"}}}
@@ -47,12 +47,6 @@ def test_another_probe_is_not_taken_for_this_one() -> None:
         "the lines are those of the probe 'pci', not of host",
     )
 
-
-def test_recognition() -> None:
-    assert recognise(TEXT)
-    assert recognise(b"noise\n" + TEXT)
-    assert not recognise(b'{"probe": "pci"}\n{"host": {}}')
-    assert not recognise(b"")
     assert json.dumps({"probe": "host"}).encode()[:-1] in TEXT
 
 
