@@ -89,10 +89,22 @@ def assemble(answers: Sequence[Answer], read_at: str) -> Collected:
     for vendor in vendors:
         _settle_vendor([answer for answer in answers if answer.source.vendor == vendor], known, host_values)
     _settle_foreign(vendors, known)
+    host_values["hung_sources"] = tuple(_hung(answer) for answer in answers if answer.outcome.kind == "hung")
     # Threads of a probe print in any order; the same machine must always give the same report.
     return Collected(
         host_values, tuple(known[key] for key in sorted(known)), tuple(evidence), read_from, tuple(answers)
     )
+
+
+def _hung(answer: Answer) -> str:
+    """A program that could not be ended, and where the kernel says that it hangs."""
+    outcome = answer.outcome
+    where = [
+        f"state {outcome.state}" if outcome.state else "",
+        f"in {outcome.wait_channel}" if outcome.wait_channel else "",
+    ]
+    told = ", ".join(filter(None, where))
+    return f"the {answer.source.name} probe ({told})" if told else f"the {answer.source.name} probe"
 
 
 def not_installed(answer: Answer) -> bool:
@@ -155,8 +167,24 @@ def _why_absent(answer: Answer, board: Values, host_values: Values) -> Missing:
         return Missing(count.kind, count.why)
     container = host_values.get("container")
     if isinstance(container, str) and container != "none":
-        return Missing("not-supported", f"this container ({container}) was not given the board")
+        return _why_absent_in_container(board, host_values, container, count)
     return Missing("lost", "the PCI bus shows the board, its driver does not")
+
+
+def _why_absent_in_container(board: Values, host_values: Values, container: str, count: Value | None) -> Missing:
+    """A container sees the bus of the whole host, and gets the device nodes of its own boards only."""
+    node = board.get("device_node")
+    if node is True:
+        return Missing("lost", f"this container ({container}) was given the board, its driver does not have it")
+    if node is False:
+        return Missing(
+            "not-supported", f"this container ({container}) was not given the board: its device node is not here"
+        )
+    nodes = host_values.get("nvidia_node_count")
+    if isinstance(nodes, int) and isinstance(count, int) and nodes > count:
+        why = f"this container ({container}) was given {nodes} boards and the driver has {count}, so this may be one that is lost"
+        return Missing("error", why)
+    return Missing("not-supported", f"this container ({container}) was not given the board")
 
 
 def _add(into: dict[str, Value], read_from: dict[str, str], values: Values, evidence: str) -> None:

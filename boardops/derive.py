@@ -25,6 +25,9 @@ _NEED_ECC = ("ecc.corrected", "ecc.uncorrected", "ecc.sram", "rows.", "pages.")
 _NEED_WHOLE = ("utilization.",)
 
 
+_NO_KERNEL_LOG = Missing("not-collected", "this version of boardops does not read the kernel log")
+
+
 def derive(host: Values, boards: Sequence[Values], at: datetime.datetime) -> tuple[Host, tuple[Board, ...]]:
     """The host and its boards with all that follows from their values; `at` counts for ends of life."""
     entries = [_entry(board) for board in boards]
@@ -99,6 +102,7 @@ def _board(board: dict[str, Value], entry: BoardEntry | None) -> dict[str, Value
     values["memory.offered_bytes"] = _offered(values, "memory.free_bytes")
     values["memory.owner_count"] = _owners(values)
     values["pages.retired_count"] = _retired(values)
+    values.setdefault("faults", _NO_KERNEL_LOG)
     return values
 
 
@@ -213,7 +217,9 @@ def _host(host: Values, boards: Sequence[Values], at: datetime.datetime) -> dict
         for board in boards
     )
     values["need.offered_cuda_version"] = _offered(values, "software.cuda_driver_version")
-    values["vbios_version_count"] = _vbios_versions(boards)
+    values["vbios_version_count"] = _versions(boards, "vbios_version", "video BIOS")
+    values["inforom_version_count"] = _versions(boards, "inforom_version", "InfoROM")
+    values["numa_spread_count"] = _numa_spread(boards)
     count = values.get("boards_in_driver_count")
     if values.get("boards_on_bus_count") == 0 and isinstance(count, Missing) and count.kind == "not-installed":
         # Where the bus shows no board, nobody misses a driver.
@@ -244,13 +250,28 @@ def _driver_for(values: Values, name: str) -> Value:
     return driver if driver else Missing("not-supported", f"the catalog does not know CUDA {values[name]}")
 
 
-def _vbios_versions(boards: Sequence[Values]) -> Value:
-    """How many versions of the video BIOS boards of one part number have, at most."""
+def _versions(boards: Sequence[Values], name: str, title: str) -> Value:
+    """How many versions of a thing boards of one part number have, at most."""
     versions: dict[str, set[str]] = {}
     for board in boards:
-        part, version = _text(board, "part_number"), _text(board, "vbios_version")
+        part, version = _text(board, "part_number"), _text(board, name)
         if part is not None and version is not None:
             versions.setdefault(part, set()).add(version)
     if not versions:
-        return Missing("not-supported", "no board gives part number and video BIOS")
+        return Missing("not-supported", f"no board gives part number and {title}")
     return max(len(found) for found in versions.values())
+
+
+def _numa_spread(boards: Sequence[Values]) -> Value:
+    """Boards on the memory node with most of them less those on the node with fewest, among nodes with boards."""
+    counts: dict[Value, int] = {}
+    for board in boards:
+        if board.get("vendor") == "cpu":
+            continue
+        node = board.get("numa_node", NOT_COLLECTED)
+        if isinstance(node, Missing):
+            return node
+        counts[node] = counts.get(node, 0) + 1
+    if not counts:
+        return Missing("not-supported", "there is no board")
+    return max(counts.values()) - min(counts.values())

@@ -63,10 +63,14 @@ class Process(Struct, frozen=True):
     control_group: Text = NOT_COLLECTED
 
 
+FaultKind = Literal["xid", "sxid", "ascend", "cnrm", "ras", "aer"]
+FAULT_KINDS: tuple[str, ...] = typing.get_args(FaultKind)
+
+
 class Fault(Struct, frozen=True):
     """One fault that a board or its driver reported."""
 
-    kind: Literal["xid", "sxid", "ascend", "cnrm", "ras", "aer"]
+    kind: FaultKind
     code: str
     time: str | None = None
     boot: str | None = None
@@ -129,6 +133,7 @@ class Pcie(Struct, frozen=True):
     link_generation_max: Annotated[Count, _doc("highest PCIe generation of board and system together")] = NOT_COLLECTED
     device_generation_max: Annotated[Count, _doc("highest PCIe generation of the board alone")] = NOT_COLLECTED
     replay_count: Annotated[Count, _doc("packets sent again since the driver was loaded")] = NOT_COLLECTED
+    replay_growth_count: Annotated[Count, _doc("packets sent again since the earlier run")] = NOT_COLLECTED
     host_generation_max: Annotated[Count, _doc("highest PCIe generation of the host")] = NOT_COLLECTED
     port_width_max_lanes: Annotated[Count, _doc("lanes of the narrowest port above the board")] = NOT_COLLECTED
     port_generation_max: Annotated[Count, _doc("generation of the slowest port above the board")] = NOT_COLLECTED
@@ -148,12 +153,17 @@ class Pcie(Struct, frozen=True):
         NOT_COLLECTED
     )
     aer_fatal_count: Annotated[Count, _doc("fatal PCIe errors since the boot")] = NOT_COLLECTED
+    aer_corrected_growth_count: Annotated[Count, _doc("corrected PCIe errors since the earlier run")] = NOT_COLLECTED
+    aer_nonfatal_growth_count: Annotated[
+        Count, _doc("uncorrected PCIe errors that were not fatal, since the earlier run")
+    ] = NOT_COLLECTED
 
 
 class Link(Struct, frozen=True):
     active_count: Annotated[Count, _doc("active links between boards (NVLink, HCCS, MLU-Link)")] = NOT_COLLECTED
     expected_count: Annotated[Count, _doc("links that the board should have active")] = NOT_COLLECTED
     error_count: Annotated[Count, _doc("errors of all links since the driver was loaded")] = NOT_COLLECTED
+    error_growth_count: Annotated[Count, _doc("errors of all links since the earlier run")] = NOT_COLLECTED
     inactive: Annotated[Texts, _doc("numbers of the links that are down")] = NOT_COLLECTED
     with_errors: Annotated[Texts, _doc("links with errors: number, counters and counts")] = NOT_COLLECTED
 
@@ -367,6 +377,10 @@ class Host(Struct, frozen=True):
         Count,
         _doc("boards on the memory node with most of them less those on the node with fewest, among nodes with boards"),
     ] = NOT_COLLECTED
+    hung_sources: Annotated[
+        Texts, _doc("programs that asked a driver and cannot be ended, with the kernel's word on where they hang")
+    ] = NOT_COLLECTED
+    stuck_processes: Annotated[Texts, _doc("processes that hang in a vendor's driver")] = NOT_COLLECTED
     memory: HostMemory = HostMemory()
     shm: HostShm = HostShm()
     cpu: HostCpu = HostCpu()

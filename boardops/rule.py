@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from boardops.catalog import boards
 from boardops.compare import Comparison, Condition, Scalar
-from boardops.facts import Missing
+from boardops.facts import Fault, Missing
 
 SCHEMA = "boardops.rules/1"
 LANGUAGES = ("en", "zh")
@@ -87,14 +87,18 @@ class Source(Struct, frozen=True):
     confidence: str
 
 
+Given = Scalar | tuple[str, ...] | tuple[Fault, ...] | Missing
+"""A fact as a case gives it."""
+
+
 class Case(Struct, frozen=True):
     """Proof of a rule: with these facts it gives this verdict."""
 
     file: str
     line: int
-    given: Mapping[str, Scalar | tuple[str, ...] | Missing]
-    peers: tuple[Mapping[str, Scalar | tuple[str, ...] | Missing], ...]
-    baseline: Mapping[str, Scalar | tuple[str, ...] | Missing]
+    given: Mapping[str, Given]
+    peers: tuple[Mapping[str, Given], ...]
+    baseline: Mapping[str, Given]
     verdict: str
     note: bool | None
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 
 from boardops.catalog.sourced import CONFIDENCES
-from boardops.compare import Scalar, read_comparisons, read_condition, read_fact_name, read_scalar
-from boardops.facts import MISSING_KINDS, Fact, Missing
+from boardops.compare import read_comparisons, read_condition, read_fact_name, read_scalar
+from boardops.facts import FAULT_KINDS, MISSING_KINDS, Fact, Fault, Missing, known
 from boardops.rule import (
     ACTIONS,
     CASE_VERDICTS,
@@ -24,6 +24,7 @@ from boardops.rule import (
     VENDORS,
     WAIVER_KEYS,
     Case,
+    Given,
     Remedy,
     Rule,
     Scoring,
@@ -92,7 +93,8 @@ def _read_words(item: Item, what: str, placeholders: tuple[str, ...] = ()) -> Wo
     for text in texts.values():
         for name in re.findall(r"\{([^{}]*)\}", text):
             if name not in placeholders:
-                allowed = ", ".join(f"{{{word}}}" for word in placeholders) or "none"
+                plain = [word for word in placeholders if "." not in word]
+                allowed = ", ".join(f"{{{word}}}" for word in plain) + " and facts" if plain else "none"
                 raise item.error(
                     f"{what} uses {{{short(name)[1:-1]}}}; allowed: {allowed}{nearest(name, placeholders)}"
                 )
@@ -132,13 +134,18 @@ def read_rule(name: str, keys: Mapping[str, Item], place: Item) -> Rule:
         caused_by=tuple(item.text("caused_by") for item in keys["caused_by"].list("caused_by"))
         if "caused_by" in keys
         else (),
-        say=_read_words(keys["say"], "say", PLACEHOLDERS) if "say" in keys else None,
+        say=_read_words(keys["say"], "say", _placeholders(subject)) if "say" in keys else None,
         remedy=_read_remedy(keys["remedy"]),
         source=_read_source(keys["source"]),
         cases=_read_cases(keys["cases"], name, subject),
         off=_read_off(keys["off"]) if "off" in keys else None,
         places={key: f"{item.file}:{item.line}" for key, item in keys.items()},
     )
+
+
+def _placeholders(subject: str) -> tuple[str, ...]:
+    """What a sentence may name in braces: what was found and expected, and any fact that the rule can see."""
+    return (*PLACEHOLDERS, *(name for name in known() if name.startswith((f"{subject}.", "host."))))
 
 
 def _read_off(item: Item) -> str | None:
@@ -200,16 +207,16 @@ def _read_case(item: Item, subject: str) -> Case:
     )
 
 
-def read_given(item: Item, what: str, subject: str) -> dict[str, Scalar | tuple[str, ...] | Missing]:
+def read_given(item: Item, what: str, subject: str) -> dict[str, Given]:
     """Facts of a case: full dotted name to a value of the fact's kind, or `{missing: kind}`. Raises YamlError."""
-    given: dict[str, Scalar | tuple[str, ...] | Missing] = {}
+    given: dict[str, Given] = {}
     for name, value in item.map(what).items():
         fact = read_fact_name(Item(value.file, value.line, name, name), what, subject)
         given[name] = _read_given_value(value, fact, f"{what}.{name}")
     return given
 
 
-def _read_given_value(item: Item, fact: Fact, what: str) -> Scalar | tuple[str, ...] | Missing:
+def _read_given_value(item: Item, fact: Fact, what: str) -> Given:
     if isinstance(item.value, dict):
         keys = item.map(what, ("missing", "why"), ("missing",))
         kind = keys["missing"].one_of(f"{what}.missing", MISSING_KINDS)
@@ -217,9 +224,19 @@ def _read_given_value(item: Item, fact: Fact, what: str) -> Scalar | tuple[str, 
         return Missing(kind, why)  # type: ignore[arg-type]
     if fact.kind == "texts":
         return tuple(part.text(what) for part in item.list(what))
-    if fact.kind in {"processes", "faults"}:
-        raise item.error(f"{what}: a case cannot give {fact.kind}; use a fact that is derived from them")
+    if fact.kind == "faults":
+        return tuple(_read_fault(part, what) for part in item.list(what))
+    if fact.kind == "processes":
+        raise item.error(f"{what}: a case cannot give processes; use a fact that is derived from them")
     value = read_scalar(item, fact, what)
     if fact.unit in {"bytes", "lanes", "count", "generation"} and not isinstance(value, int):
         raise item.error(f"{what} must be a whole number, not {item.shown()}")
     return value
+
+
+def _read_fault(item: Item, what: str) -> Fault:
+    """A fault by its kind and code, such as `xid:79`."""
+    kind, colon, code = item.text(what).partition(":")
+    if kind not in FAULT_KINDS or not colon or not code:
+        raise item.error(f"{what} must be a fault such as xid:79, not {item.shown()}; kinds: {', '.join(FAULT_KINDS)}")
+    return Fault(kind, code)  # type: ignore[arg-type]

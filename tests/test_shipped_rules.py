@@ -7,7 +7,8 @@ import pytest
 from boardops.cases import check_all, proofs, survivors
 from boardops.cli.run import rule_layers
 from boardops.facts import known
-from boardops.readers import cuda, nvidia_smi_xml, nvml, pci
+from boardops.growth import GROWN
+from boardops.readers import cuda, nvidia_smi_xml, nvml, pci, stuck
 from boardops.readers import host as host_reader
 from boardops.rules import Rule, load
 
@@ -24,12 +25,17 @@ FOLLOWING = (
 )
 FILLED = {
     *nvidia_smi_xml.FILLS,
-    *(f"host.{name}" for reader in (host_reader, nvml, pci, cuda) for name in reader.FILLS),
+    *(f"host.{name}" for reader in (host_reader, nvml, pci, cuda, stuck) for name in reader.FILLS),
     *(f"board.{name}" for reader in (nvml, pci) for name in reader.BOARD_FILLS),
     *(name for name in known() if name.startswith(FOLLOWING)),
     "host.software.nvidia_driver_support_left_seconds",
     "board.in_driver",
+    "board.faults",
     "host.vbios_version_count",
+    "host.inforom_version_count",
+    "host.numa_spread_count",
+    "host.hung_sources",
+    *(f"board.{name}" for name in GROWN),
     "board.link.expected_count",
 }
 
@@ -70,5 +76,5 @@ def test_a_lost_board_is_told_once(rule: Rule) -> None:
 
 def test_guesses_are_named_as_such() -> None:
     guesses = {rule.id for rule in RULES.rules if rule.source.confidence == "guess"}
-    assert guesses == {"memory.in_use", "memory.size", "memory.fragmented", "host.memlock"}
+    assert guesses == {"memory.in_use", "memory.size", "memory.fragmented", "host.memlock", "host.numa_balance"}
     assert all("our choice" in BY_ID[name].source.text for name in guesses)

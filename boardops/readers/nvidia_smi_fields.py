@@ -103,6 +103,7 @@ FIELDS: tuple[Field, ...] = (
     Field("pci_device_id", ("pci/pci_device_id",), device_id, FIRST),
     Field("firmware_version", ("gsp_firmware_version",), text_of),
     Field("vbios_version", ("vbios_version",), text_of, FIRST),
+    Field("inforom_version", ("inforom_version/img_version",), text_of),
     Field("performance_state", ("performance_state",), text_of, FIRST),
     Field("recovery_action", ("gpu_recovery_action",), word_of, 570),
     Field("virtualization", ("gpu_virtualization_mode/virtualization_mode",), word_of, FIRST),
