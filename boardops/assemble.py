@@ -96,6 +96,11 @@ def assemble(answers: Sequence[Answer], read_at: str) -> Collected:
     )
 
 
+def gave_no_answer(answer: Answer) -> bool:
+    """Whether a source that asks a driver did not end in time."""
+    return answer.outcome.kind in {"hung", "timed-out"}
+
+
 def _hung(answer: Answer) -> str:
     """A program that could not be ended, and where the kernel says that it hangs."""
     outcome = answer.outcome
@@ -182,8 +187,8 @@ def _why_absent_in_container(board: Values, host_values: Values, container: str,
         )
     nodes = host_values.get("nvidia_node_count")
     if isinstance(nodes, int) and isinstance(count, int) and nodes > count:
-        why = f"this container ({container}) was given {nodes} boards and the driver has {count}, so this may be one that is lost"
-        return Missing("error", why)
+        why = f"this container ({container}) was given {nodes} boards and the driver has {count}"
+        return Missing("error", f"{why}, so this may be one that is lost")
     return Missing("not-supported", f"this container ({container}) was not given the board")
 
 

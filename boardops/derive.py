@@ -220,6 +220,8 @@ def _host(host: Values, boards: Sequence[Values], at: datetime.datetime) -> dict
     values["vbios_version_count"] = _versions(boards, "vbios_version", "video BIOS")
     values["inforom_version_count"] = _versions(boards, "inforom_version", "InfoROM")
     values["numa_spread_count"] = _numa_spread(boards)
+    values.setdefault("hung_sources", Missing("not-supported", "no driver was asked"))
+    values.setdefault("stuck_processes", Missing("not-supported", "no driver was asked that did not answer in time"))
     count = values.get("boards_in_driver_count")
     if values.get("boards_on_bus_count") == 0 and isinstance(count, Missing) and count.kind == "not-installed":
         # Where the bus shows no board, nobody misses a driver.

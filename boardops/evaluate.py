@@ -33,6 +33,8 @@ from boardops.rules import Rule, RuleSet, Waiver, Words
 
 Verdict = Literal["pass", "warn", "fail", "unknown", "skipped", "waived"]
 FOLDABLE = ("warn", "fail", "unknown")
+HANGS = ("host.hung_sources", "host.stuck_processes")
+"""Facts that explain why other facts did not come in time."""
 
 
 class RemedyText(Struct, frozen=True):
@@ -251,7 +253,15 @@ def _say(rule: Rule, lookup: Lookup, found: str, expected: str, language: str) -
         value = lookup(f"board.{name}") if rule.subject == "board" else ""
         values["board" if name == "pci_address" else name] = "" if isinstance(value, Missing) else str(value)
     # Only the known names are replaced, and what is put in is never looked at again.
-    return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), template)
+    return re.sub(
+        r"\{([\w.]+)\}", lambda match: _fact_word(match[1], lookup) if "." in match[1] else values[match[1]], template
+    )
+
+
+def _fact_word(name: str, lookup: Lookup) -> str:
+    """A fact for a sentence."""
+    value = lookup(name)
+    return "unknown" if isinstance(value, Missing) else show(value, known()[name].unit)
 
 
 def in_language(texts: Words, language: str) -> str:
@@ -411,6 +421,7 @@ def _fold(
     """The same findings, each with the cause that explains it, where one of its possible causes was found."""
     here = {**at_host, **{finding.rule: finding for finding in findings}}
     lost = next((f.rule for f in findings if f.fact == "board.lost" and f.verdict == "fail"), None)
+    hung = next((f.rule for f in here.values() if f.fact in HANGS and f.verdict == "fail"), None)
 
     def cause(finding: Finding) -> str | None:
         if finding.verdict not in FOLDABLE or finding.missing == "not-collected":
@@ -418,7 +429,8 @@ def _fold(
         for name in rules[finding.rule].caused_by:
             if name in here and _explains(here[name], finding):
                 return name
-        return lost if finding.missing == "lost" and finding.rule != lost else None
+        by_kind = {"lost": lost, "timed-out": hung}.get(finding.missing or "")
+        return by_kind if finding.rule != by_kind else None
 
     return tuple(replace_struct(finding, caused_by=cause(finding)) for finding in findings)
 

@@ -44,7 +44,7 @@ def test_this_machine() -> None:
     assert evidence.origin.endswith("start.py host --cpu")
     assert str(Path(sys.prefix)) not in evidence.origin
     assert {entry.source for entry in found.evidence} >= {"host", "nvml", "cuda", "pci"}
-    assert set(found.host) == {*host.FILLS, *nvml.FILLS, *cuda.FILLS, *pci.FILLS}
+    assert set(found.host) == {*host.FILLS, *nvml.FILLS, *cuda.FILLS, *pci.FILLS, "hung_sources"}
     board = next(board for board in found.boards if board["vendor"] == "cpu")
     assert build_board(board).vendor == "cpu"
     build_host(found.host)
@@ -104,7 +104,7 @@ def test_of_two_sources_the_first_that_has_a_value_counts() -> None:
     first = source(echo(HEAD, said(kernel="6.8"), END), name="first")
     second = source(echo(HEAD, said(kernel="5.15", os="Ubuntu"), END), name="second")
     found = collect_from([first, second], deadline_seconds=60, now=now)
-    assert found.host == {"kernel": "6.8", "os": "Ubuntu"}
+    assert found.host == {"kernel": "6.8", "os": "Ubuntu", "hung_sources": ()}
     assert found.read_from["host"] == {"kernel": "first-1", "os": "second-2"}
     assert [evidence.id for evidence in found.evidence] == ["first-1", "second-2"]
 

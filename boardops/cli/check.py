@@ -90,6 +90,9 @@ class Time(click.ParamType[datetime.datetime]):
 )
 @click.option("--record", metavar="FILE", help="Keep the evidence of this live run, to be judged again with --from.")
 @click.option(
+    "--baseline", metavar="FILE", help="The record of an earlier run of this host: judge what has grown since then."
+)
+@click.option(
     "--deadline",
     type=click.FloatRange(min=0.1, max=86400),
     default=30.0,
@@ -115,6 +118,7 @@ def command(
     format_: str,
     outputs: Sequence[str],
     record: str | None,
+    baseline: str | None,
     deadline: float,
     allow_warnings: bool,
     quiet: bool,
@@ -149,6 +153,7 @@ def command(
         cpu=cpu,
         at=at,
         deadline_seconds=deadline,
+        baseline=baseline,
         root=root,
     )
     result, code, kept = _judge(request, allow_warnings)

@@ -44,6 +44,8 @@ class Request(Struct, frozen=True):
     deadline_seconds: float = 30.0
     language: str = "en"
     site_rules: Path = SITE_RULES
+    baseline: str | None = None
+    """A record of an earlier run of this host, which growth is judged against."""
     root: str = "/"
     """For tests: the folder that stands for the root of this machine's files."""
 

@@ -15,11 +15,12 @@ from msgspec.structs import replace
 
 from boardops import __version__
 from boardops.cli.request import SITE_RULES, Request, intent_of, left_out_by, read_needs, select_boards
-from boardops.cli.sources import Sources, from_files, live, stamp
+from boardops.cli.sources import Sources, baseline_of, from_files, live, stamp
 from boardops.derive import derive
 from boardops.errors import BoardopsError
 from boardops.evaluate import evaluate
 from boardops.facts import Board, Facts, Host
+from boardops.growth import add_growth
 from boardops.locate import shipped
 from boardops.rules import RuleSet, load
 from boardops.score import (
@@ -59,7 +60,8 @@ def perform_and_keep(request: Request, now: Callable[[], datetime.datetime]) -> 
     needs = needs if request.needs else read_needs(sources.needs)
     at = request.at or _time(sources.read_at) or started
     host_values = {**sources.host, **needs, "intent": intent_of(request)}
-    host, boards = derive(host_values, sources.boards, at)
+    before = baseline_of(request.baseline, host_values, request.deadline_seconds) if request.baseline else None
+    host, boards = derive(host_values, add_growth(host_values, sources.boards, before), at)
     facts = Facts(host, boards, sources.evidence, sources.read_from)
     result = judge(facts, rules, at, left_out, request, sources)
     return Performed(replace(result, started_at=stamp(started), seconds=round(monotonic() - clock, 3)), sources.record)

@@ -17,7 +17,8 @@ from boardops.cli.request import Request, intent_of
 from boardops.collect import collect, known_sources
 from boardops.errors import BoardopsError
 from boardops.evidence import MAX_BYTES, EvidenceError, File, failed, join, read_file
-from boardops.facts import Evidence, Value
+from boardops.facts import Evidence, Value, Values
+from boardops.growth import Baseline
 from boardops.readers.reading import Reading
 from boardops.record import answers_of, is_record
 from boardops.record import dump as dump_record
@@ -62,6 +63,18 @@ def _from_record(data: bytes, name: str) -> Sources:
         intent=record.intent,
         needs=record.needs,
     )
+
+
+def baseline_of(name: str, host: Values, deadline_seconds: float) -> Baseline:
+    """The facts of an earlier run of this host, from its record. Raises BoardopsError."""
+    data = _bytes(name, deadline_seconds)
+    if not is_record(data):
+        raise BoardopsError(f"--baseline {_shown(name)} is no record; check --record FILE makes one")
+    before = _from_record(data, _shown(name))
+    now, then = host.get("hostname"), before.host.get("hostname")
+    if isinstance(now, str) and isinstance(then, str) and now != then:
+        raise BoardopsError(f"--baseline {_shown(name)} is of another host, {then!r}; this one is {now!r}")
+    return Baseline(before.host, before.boards)
 
 
 def from_files(names: Sequence[str], deadline_seconds: float) -> Sources:

@@ -33,8 +33,9 @@ def test_unknown_is_told_and_what_was_not_collected_is_grouped() -> None:
     (item,) = shown.items
     assert (item.finding.verdict, item.finding.rule) == ("unknown", "temperature.core")
     assert item.explains == ("temperature.idle",)
-    (group,) = shown.unseen
-    assert "host.seen" in group.rules
+    not_read, no_log = shown.unseen
+    assert "host.seen" in not_read.rules
+    assert no_log.rules == ("faults.kernel_log",)
 
 
 def test_a_healthy_board_asks_for_nothing() -> None:
