@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from boardops.facts import Missing, Value, Values
+from boardops.facts import Missing, Value, Values, board_key, build_board
 
 # What has grown, and the counter that it is the growth of.
 GROWN: Mapping[str, str] = {
@@ -28,6 +28,16 @@ class Baseline(Struct, frozen=True):
 
     host: Values
     boards: tuple[Values, ...]
+
+
+def baselines_of(before: Baseline) -> dict[str, dict[str, Value]]:
+    """For `host` and each board's key the facts of an earlier run by full dotted name."""
+    boards = {board_key(build_board(board)): _full("board", board) for board in before.boards}
+    return {"host": _full("host", before.host), **boards}
+
+
+def _full(subject: str, values: Values) -> dict[str, Value]:
+    return {f"{subject}.{name}": value for name, value in values.items()}
 
 
 def add_growth(host: Values, boards: Sequence[Values], before: Baseline | None) -> tuple[dict[str, Value], ...]:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.program import boardops
+from tests.cli.program import boardops, one_line
 from tests.standin.behaviour import Refused
 from tests.standin.cuda import Cuda
 from tests.standin.nvml import Nvml
+from tests.standin.pci_device import Link
 from tests.standin.sysfs import Machine, machine
 
 Report = dict[str, Any]
@@ -42,14 +43,21 @@ class Standin:
             if library is not None:
                 environment.update(library.environment(environment))
         environment.update(env or {})
-        record = self.folder / "run.record"
-        live = ("check", "--format", "json", "--root", str(root), "--record", str(record), *options)
-        done = boardops(*live, env=environment)
+        record, texts = self.folder / "run.record", [self.folder / name for name in ("live.txt", "again.txt")]
+        judged = ("check", "--format", "json", *baseline_of(options))
+        live = ("--root", str(root), "--record", str(record), "-o", str(texts[0]), *options)
+        done = boardops(*judged, *live, env=environment)
         assert done.stdout, done.stderr
-        again = boardops("check", "--format", "json", "--from", str(record))
+        again = boardops(*judged, "--from", str(record), "-o", str(texts[1]))
         assert (again.returncode, again.stderr) == (done.returncode, done.stderr)
         assert without_clock(again.stdout) == without_clock(done.stdout)
+        assert texts[0].read_text(encoding="utf-8") == texts[1].read_text(encoding="utf-8")
         return done.returncode, json.loads(done.stdout), done.stderr
+
+
+def baseline_of(options: Sequence[str]) -> tuple[str, ...]:
+    """`--baseline FILE`, which goes with a replay as well; those who ask for it give it last."""
+    return tuple(options[-2:]) if "--baseline" in options[-2:] else ()
 
 
 def without_clock(text: str) -> Report:
@@ -155,9 +163,115 @@ def test_a_narrow_port_is_named(tmp_path: Path) -> None:
     machine_ = standin(tmp_path)
     assert machine_.nvml is not None
     machine_.files = machine_.files.narrower_port(2, width=8)
-    machine_.nvml = machine_.nvml.board(2, curr_pcie_link_width=8) if False else machine_.nvml
     _, report, _ = machine_.check()
-    assert report["boards"][2]["facts"]["pcie"]["port_width_max_lanes"] == 8
+    pcie = report["boards"][2]["facts"]["pcie"]
+    assert (pcie["port_width_max_lanes"], pcie["port_address"]) == (8, machine_.files.boards[2].parent)
+
+
+def test_a_switch_that_lost_lanes_is_named(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    ports = machine_.files.ports
+    above = {port.address: port for port in ports}
+    board = machine_.files.boards[2]
+    upstream = above[above[board.parent].parent]
+    slow = replace(upstream, link=Link(5, 8, 5, 16))
+    machine_.files = replace(machine_.files, ports=tuple(slow if port is upstream else port for port in ports))
+    code, report, _ = machine_.check()
+    found = findings(report, 2)["pcie.uplink_width"]
+    assert code == 1 and found["verdict"] == "warn"
+    assert upstream.parent in found["reason"] and "x8" in found["reason"]
+    assert findings(report, 3)["pcie.uplink_width"]["verdict"] == "pass"
+
+
+def container(tmp_path: Path, given: int, in_driver: int) -> Standin:
+    """A container on a host with eight boards that was given the first few of them."""
+    machine_ = standin(tmp_path)
+    for number in range(given, 8):
+        machine_.files = machine_.files.no_node(number)
+    machine_.files = machine_.files.with_files({"run/.containerenv": ""})
+    machine_.nvml = Nvml(tmp_path / "driver", count=in_driver)
+    return machine_
+
+
+def test_a_container_that_was_given_two_of_eight(tmp_path: Path) -> None:
+    code, report, _ = container(tmp_path, given=2, in_driver=2).check()
+    assert code == 0, report["cause"]
+    assert [board["readiness"] for board in report["boards"][:2]] == ["ready"] * 2
+    other = findings(report, 5)["board.in_driver"]
+    assert other["verdict"] == "skipped" and "its device node is not here" in other["reason"]
+    assert findings(report)["boards.on_bus"]["verdict"] == "skipped"
+
+
+def test_a_container_that_lost_a_board_it_was_given(tmp_path: Path) -> None:
+    code, report, _ = container(tmp_path, given=3, in_driver=2).check()
+    assert code == 2
+    lost = findings(report, 2)["board.in_driver"]
+    assert lost["verdict"] == "fail"
+    assert findings(report, 5)["board.in_driver"]["verdict"] == "skipped"
+
+
+def test_a_container_that_does_not_tell_whose_nodes_are_whose(tmp_path: Path) -> None:
+    machine_ = container(tmp_path, given=3, in_driver=2)
+    hidden = {
+        f"proc/driver/nvidia/gpus/{device.address}/information": None for device in machine_.files.boards.values()
+    }
+    machine_.files = machine_.files.with_files(hidden)
+    code, report, _ = machine_.check()
+    assert code == 3
+    assert "was given 3 boards and the driver has 2" in findings(report, 5)["board.in_driver"]["reason"]
+
+
+def test_links_against_catalog_and_peers(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    assert machine_.nvml is not None
+    machine_.nvml = machine_.nvml.board(4, nvlink_state_7=0)
+    code, report, _ = machine_.check()
+    found = findings(report, 4)
+    assert code == 2 and found["link.active"]["reason"].endswith("down: 7")
+    assert found["link.peers"]["verdict"] == "warn" and found["link.peers"]["caused_by"] == "link.active"
+
+
+def test_boards_of_one_part_number_with_different_inforoms(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    assert machine_.nvml is not None
+    machine_.nvml = machine_.nvml.board(4, inforom_version="G520.0200.00.01")
+    code, report, _ = machine_.check()
+    assert code == 0 and "2 different" in findings(report)["boards.inforom"]["note"]
+
+
+def test_what_has_grown_since_an_earlier_run(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    assert machine_.nvml is not None
+    healthy = machine_.nvml
+    machine_.nvml = healthy.board(1, pcie_replay_counter=500)
+    code, report, _ = machine_.check()
+    assert code == 0 and findings(report, 1)["pcie.replay_growth"]["verdict"] == "skipped"
+    before = tmp_path / "before.record"
+    (tmp_path / "run.record").rename(before)
+    machine_.nvml = healthy.board(1, pcie_replay_counter=590).board(2, pcie_replay_counter=70)
+    code, report, _ = machine_.check("--baseline", str(before))
+    assert code == 1
+    assert findings(report, 1)["pcie.replay_growth"]["reason"].startswith("90 packets")
+    assert findings(report, 2)["pcie.replay_growth"]["verdict"] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("not a record", "is no record"), ('{"schema":"boardops.record/1"', "cannot be read"), (None, "cannot read")],
+)
+def test_a_baseline_that_is_none(tmp_path: Path, text: str | None, words: str) -> None:
+    path = tmp_path / "earlier"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    done = boardops("check", "--cpu", "--baseline", str(path))
+    assert done.returncode == 3 and words in one_line(done.stderr) and str(path) in done.stderr
+
+
+def test_a_baseline_of_another_host(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path, 1)
+    machine_.check()
+    done = boardops("check", "--cpu", "--baseline", str(tmp_path / "run.record"))
+    assert done.returncode == 3 and "another host, 'gpu-node-01'" in one_line(done.stderr)
 
 
 def test_no_library_with_boards_on_the_bus_is_unknown(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import click
 from boardops.cli.main import UNKNOWN, say
 from boardops.cli.output import print_text, write_file
 from boardops.cli.request import Request
-from boardops.cli.run import perform_and_keep, without_facts
+from boardops.cli.run import now, perform_and_keep, without_facts
 from boardops.errors import BoardopsError
 from boardops.report.formats import FORMATS, format_of_ending, render
 from boardops.score import Result
@@ -171,10 +171,10 @@ def _check_endings(outputs: Sequence[str]) -> None:
 def _judge(request: Request, allow_warnings: bool) -> tuple[Result, int, str | None]:
     """The result with its exit code and its record. What keeps us from seeing anything still gives a report."""
     try:
-        performed = perform_and_keep(request, _now)
+        performed = perform_and_keep(request, now)
     except BoardopsError as error:
         say(str(error))
-        return without_facts(str(error), request, _now()), UNKNOWN, None
+        return without_facts(str(error), request, now()), UNKNOWN, None
     result = performed.result
     if result.cause:
         say(result.cause)
@@ -192,10 +192,6 @@ def _write_record(name: str, record: str | None) -> bool:
         say(str(error))
         return False
     return True
-
-
-def _now() -> datetime.datetime:
-    return datetime.datetime.now(datetime.timezone.utc)
 
 
 def _write(result: Result, outputs: Sequence[str]) -> bool:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import click
 
 from boardops.cli.output import print_text
+from boardops.collect import known_sources
 from boardops.evidence import READERS
 from boardops.facts import known
-from boardops.readers import host as host_reader
 
 
 @click.command("facts", short_help="List the facts that rules can use.")
 def command() -> None:
     """List all facts: name, unit or kind, the sources that fill it, what it is."""
-    sources: dict[str, tuple[str, ...]] = {reader.TITLE: reader.FILLS for reader in READERS}
-    sources[host_reader.TITLE] = (
-        *(f"host.{name}" for name in host_reader.FILLS),
-        *(f"board.{name}" for name in host_reader.BOARD_FILLS),
-    )
+    sources: dict[str, set[str]] = {reader.TITLE: set(reader.FILLS) for reader in READERS}
+    for source in known_sources(cpu=True).values():
+        of_host, of_boards = source.fills, source.board_fills
+        sources[f"live {source.name}"] = {
+            *(f"host.{name}" for name in of_host),
+            *(f"board.{name}" for name in of_boards),
+        }
     width = max(map(len, known()))
     for fact in known().values():
         filled = [title for title, fills in sources.items() if fact.name in fills]

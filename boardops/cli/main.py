@@ -24,6 +24,7 @@ INTERRUPTED = 130
 # Each command and the module that holds it; a module is imported when its command is asked for.
 COMMANDS = {
     "check": ("boardops.cli.check", "Judge this machine, or files that somebody sent."),
+    "collect": ("boardops.cli.collect", "Keep the evidence of this machine, to be judged elsewhere."),
     "explain": ("boardops.cli.explain", "Tell what a rule expects and why."),
     "facts": ("boardops.cli.facts", "List the facts that rules can use."),
     "rules": ("boardops.cli.rules", "List, show and test the rules."),

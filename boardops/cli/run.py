@@ -20,7 +20,7 @@ from boardops.derive import derive
 from boardops.errors import BoardopsError
 from boardops.evaluate import evaluate
 from boardops.facts import Board, Facts, Host
-from boardops.growth import add_growth
+from boardops.growth import Baseline, add_growth, baselines_of
 from boardops.locate import shipped
 from boardops.rules import RuleSet, load
 from boardops.score import (
@@ -44,18 +44,23 @@ class Performed(Struct, frozen=True):
     record: str | None
 
 
-def perform(request: Request, now: Callable[[], datetime.datetime]) -> Result:
-    """Judge what was asked for. Raises BoardopsError for what the user must mend."""
-    return perform_and_keep(request, now).result
+def now() -> datetime.datetime:
+    """The clock of this machine, in UTC."""
+    return datetime.datetime.now(datetime.timezone.utc)
 
 
-def perform_and_keep(request: Request, now: Callable[[], datetime.datetime]) -> Performed:
+def perform(request: Request, clock: Callable[[], datetime.datetime]) -> Result:
     """Judge what was asked for. Raises BoardopsError for what the user must mend."""
-    started, clock = now(), monotonic()
+    return perform_and_keep(request, clock).result
+
+
+def perform_and_keep(request: Request, clock: Callable[[], datetime.datetime]) -> Performed:
+    """Judge what was asked for. Raises BoardopsError for what the user must mend."""
+    started, begun = clock(), monotonic()
     rules = load(rule_layers(request.rules, request.site_rules))
     left_out = left_out_by(rules, request.only, request.skip)
     needs = read_needs(request.needs)
-    sources = from_files(request.files, request.deadline_seconds) if request.files else live(request, now)
+    sources = from_files(request.files, request.deadline_seconds) if request.files else live(request, clock)
     request = replace(request, intent=request.intent or sources.intent or "predeploy")
     needs = needs if request.needs else read_needs(sources.needs)
     at = request.at or _time(sources.read_at) or started
@@ -63,8 +68,8 @@ def perform_and_keep(request: Request, now: Callable[[], datetime.datetime]) -> 
     before = baseline_of(request.baseline, host_values, request.deadline_seconds) if request.baseline else None
     host, boards = derive(host_values, add_growth(host_values, sources.boards, before), at)
     facts = Facts(host, boards, sources.evidence, sources.read_from)
-    result = judge(facts, rules, at, left_out, request, sources)
-    return Performed(replace(result, started_at=stamp(started), seconds=round(monotonic() - clock, 3)), sources.record)
+    result = judge(facts, rules, at, left_out, request, sources, before)
+    return Performed(replace(result, started_at=stamp(started), seconds=round(monotonic() - begun, 3)), sources.record)
 
 
 def judge(
@@ -74,9 +79,10 @@ def judge(
     left_out: Mapping[str, str],
     request: Request,
     sources: Sources,
+    before: Baseline | None = None,
 ) -> Result:
     """Facts and rules into a result; a pure function of its arguments."""
-    findings = evaluate(facts, rules, at, left_out, language=request.language)
+    findings = evaluate(facts, rules, at, left_out, baselines_of(before) if before else None, request.language)
     selected = select_boards(facts.boards, request.boards)
     boards = score_boards(facts, findings, rules.scoring, selected)
     host_state = readiness_of(findings.host, rules.scoring, floor=False)
@@ -107,14 +113,14 @@ def judge(
     )
 
 
-def without_facts(cause: str, request: Request, now: datetime.datetime) -> Result:
+def without_facts(cause: str, request: Request, at: datetime.datetime) -> Result:
     """The result of a run that could not see anything, so that a report arrives all the same."""
     return Result(
         schema=SCHEMA,
         tool_version=__version__,
         rules=RuleFiles((), ""),
-        started_at=stamp(now),
-        judged_at=stamp(request.at or now),
+        started_at=stamp(at),
+        judged_at=stamp(request.at or at),
         seconds=0.0,
         profile=request.profile,
         intent=intent_of(request),
