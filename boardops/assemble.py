@@ -44,8 +44,8 @@ class Source(Struct, frozen=True):
     """Facts that it owes of each board."""
     vendor: str | None = None
     """The vendor whose boards it is the driver's word on. It owes facts of those that only the PCI bus shows, too."""
-    instead: Source | None = None
-    """Who is asked where this one is not installed."""
+    instead: Callable[[], Source | None] | None = None
+    """Finds who is asked where this one is not installed."""
     single: Sequence[str] = ()
     """Further words of its command line, before a PCI address, that make it ask one board only."""
 

@@ -6,119 +6,117 @@ probes there are; what their answers add up to is assemble.py's business.
 
 from __future__ import annotations
 
-import datetime
-import shutil
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+import os
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from boardops.assemble import Answer, Collected, Source, assemble, not_installed, unfinished
 from boardops.facts import Values
-from boardops.readers import cuda, host, nvidia_smi_xml, nvml, pci
-from boardops.readers.markup import MarkupError
+from boardops.launch import command_lines, launch, program
+from boardops.outcome import Outcome
+from boardops.readers import cuda, host, nvml, pci
 from boardops.readers.reading import Reading
-from boardops.worker import Program, python_program, run_all
-
-Now = Callable[[], datetime.datetime]
+from boardops.worker import Running, run_all
 
 TOOL_PATHS = ("/usr/bin/nvidia-smi", "/usr/local/bin/nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi", "/opt/bin/nvidia-smi")
-START = Path(__file__).resolve().parent / "probes" / "start.py"
+SMI = "nvidia-smi"
 
 
 def sources(*, cpu: bool, root: str = "/") -> tuple[Source, ...]:
     """The probes of this machine, all that run side by side. Where two give a fact, the first that has it counts."""
-    below = [] if root == "/" else ["--root", root]
+    argv = command_lines(cpu=cpu, root=root)
     stand_in: Values = {"vendor": "cpu", "index": 0}
     return (
-        Source(
-            "host",
-            _probe("host", *below, *_found("--torch", "torch/version.py"), *(["--cpu"] if cpu else [])),
-            host.read,
-            host.FILLS,
-            (stand_in,) if cpu else (),
-            host.BOARD_FILLS,
-        ),
+        Source("host", argv["host"], host.read, host.FILLS, (stand_in,) if cpu else (), host.BOARD_FILLS),
         Source(
             "nvml",
-            _probe("nvml", *_found("--path", "pynvml.py", folder=True)),
+            argv["nvml"],
             nvml.read,
             nvml.FILLS,
             (),
             nvml.BOARD_FILLS,
             vendor="nvidia",
-            instead=_nvidia_smi(),
+            instead=_nvidia_smi,
             single=("--board",),
         ),
-        Source("cuda", _probe("cuda"), cuda.read, cuda.FILLS),
-        Source("pci", _probe("pci", *below), pci.read, pci.FILLS, (), pci.BOARD_FILLS),
+        Source("cuda", argv["cuda"], cuda.read, cuda.FILLS),
+        Source("pci", argv["pci"], pci.read, pci.FILLS, (), pci.BOARD_FILLS),
     )
-
-
-def _probe(name: str, *words: str) -> list[str]:
-    return [*python_program(START), name, *words]
-
-
-def _found(option: str, name: str, *, folder: bool = False) -> list[str]:
-    """An option with the path of a file in the module folders of this Python, or with its folder; none without it."""
-    for parent in sys.path:
-        if parent and Path(parent, name).is_file():
-            return [option, parent if folder else f"{parent}/{name}"]
-    return []
 
 
 def _nvidia_smi() -> Source | None:
     """The vendor's tool, looked for where schedulers do not look: they start us without a PATH."""
-    found = shutil.which("nvidia-smi") or next((path for path in TOOL_PATHS if Path(path).is_file()), None)
+    import shutil
+
+    found = shutil.which(SMI) or next((path for path in TOOL_PATHS if os.path.isfile(path)), None)
     return _smi_source(found) if found else None
 
 
-def _smi_source(program: str) -> Source:
+def _smi_source(tool: str) -> Source:
+    from boardops.readers import nvidia_smi_xml
+
     facts = tuple(name.partition(".")[2] for name in nvidia_smi_xml.FILLS if name.startswith("board."))
-    return Source("nvidia-smi", [program, "-q", "-x"], _read_smi, nvml.FILLS, (), facts, vendor="nvidia")
+    return Source(SMI, [tool, "-q", "-x"], _read_smi, nvml.FILLS, (), facts, vendor="nvidia")
 
 
 def _read_smi(data: bytes) -> Reading:
+    from boardops.readers import nvidia_smi_xml
+    from boardops.readers.markup import MarkupError
+
+    def nothing(problem: str) -> Reading:
+        return Reading(nvidia_smi_xml.KIND, nvidia_smi_xml.TITLE, {}, (), (problem,), complete=False)
+
     if nvidia_smi_xml.recognise(data):
         try:
             return nvidia_smi_xml.read(data)
         except MarkupError as error:
-            return _nothing(f"nvidia-smi printed XML that {error}")
+            return nothing(f"nvidia-smi printed XML that {error}")
     said = data.decode("utf-8", "replace").strip().splitlines()
-    return _nothing(f"nvidia-smi printed no XML but {said[0][:200]!r}" if said else "nvidia-smi printed nothing")
+    return nothing(f"nvidia-smi printed no XML but {said[0][:200]!r}" if said else "nvidia-smi printed nothing")
 
 
-def _nothing(problem: str) -> Reading:
-    return Reading(nvidia_smi_xml.KIND, nvidia_smi_xml.TITLE, {}, (), (problem,), complete=False)
+def source_named(name: str, *, cpu: bool) -> Source | None:
+    """The source of an answer that was recorded elsewhere; None where nobody knows it."""
+    if name == SMI:
+        return _smi_source(SMI)
+    return next((source for source in sources(cpu=cpu) if source.name == name), None)
 
 
-def known_sources(*, cpu: bool) -> Mapping[str, Source]:
-    """All sources by name, for answers that were recorded elsewhere."""
-    found = {source.name: source for source in sources(cpu=cpu)}
-    smi = _smi_source("nvidia-smi")
-    return {**found, smi.name: smi}
+def all_sources() -> tuple[Source, ...]:
+    """Every source that a live run may ask."""
+    return (*sources(cpu=True), _smi_source(SMI))
 
 
-def collect(*, cpu: bool, deadline_seconds: float, now: Now, root: str = "/") -> Collected:
+def collect(*, cpu: bool, deadline_seconds: float, read_at: str, root: str = "/") -> Collected:
     """Read this machine. With `cpu` the processor is added as a stand-in board; `root` is for tests."""
-    return collect_from(sources(cpu=cpu, root=root), deadline_seconds=deadline_seconds, now=now)
+    with launch(cpu=cpu, deadline_seconds=deadline_seconds, root=root) as running:
+        return gather(sources(cpu=cpu, root=root), running, deadline_seconds=deadline_seconds, read_at=read_at)
 
 
-def collect_from(chosen: Sequence[Source], *, deadline_seconds: float, now: Now) -> Collected:
+def collect_from(chosen: Sequence[Source], *, deadline_seconds: float, read_at: str) -> Collected:
     """Read these sources. Where two give the same fact, the first that has a value counts."""
-    read_at = now().astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     return assemble(_ask(chosen, deadline_seconds), read_at)
 
 
+def gather(chosen: Sequence[Source], running: Running, *, deadline_seconds: float, read_at: str) -> Collected:
+    """What these sources say, whose programs run already."""
+    return assemble(_answers(chosen, running.wait(), deadline_seconds), read_at)
+
+
 def _ask(chosen: Sequence[Source], deadline_seconds: float) -> list[Answer]:
-    """The answers of all sources, asked side by side; for one that is not installed, of the one that stands in."""
-    programs = [Program(source.argv, deadline_seconds, name=f"the {source.name} probe") for source in chosen]
+    programs = [program(source.name, source.argv, deadline_seconds) for source in chosen]
+    return _answers(chosen, run_all(programs), deadline_seconds)
+
+
+def _answers(chosen: Sequence[Source], outcomes: Sequence[Outcome], deadline_seconds: float) -> list[Answer]:
+    """The answers of these sources; for one that is not installed, also of the one that stands in."""
     answers = [
         Answer(source, _origin(source), outcome, source.read(outcome.stdout))
-        for source, outcome in zip(chosen, run_all(programs), strict=True)
+        for source, outcome in zip(chosen, outcomes, strict=True)
     ]
-    others = [answer.source.instead for answer in answers if not_installed(answer) and answer.source.instead]
+    absent = [answer.source for answer in answers if not_installed(answer)]
+    others = [other for source in absent if source.instead and (other := source.instead())]
     # After a crash each board that was not finished is asked once more, alone; after a hang nobody is asked again.
     for answer in answers:
         if answer.outcome.kind == "crashed" and answer.source.vendor and answer.source.single:
@@ -131,4 +129,4 @@ def _ask(chosen: Sequence[Source], deadline_seconds: float) -> list[Answer]:
 
 def _origin(source: Source) -> str:
     """The program without its folders: a report tells nothing of where things lie."""
-    return " ".join(Path(word).name if word.startswith("/") else word for word in source.argv)
+    return " ".join(word.rpartition("/")[2] if word.startswith("/") else word for word in source.argv)

@@ -5,11 +5,14 @@ A Python traceback ends in 1, which callers would read as "degraded".
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    # A short run makes no garbage that is worth collecting; looking for it costs a tenth of the run.
+    gc.disable()
     try:
         from boardops.cli.main import run
     except KeyboardInterrupt:
@@ -18,7 +21,9 @@ def main() -> None:
         what = " ".join(f"{type(error).__name__}: {error}".split())
         print(f"boardops: this installation is broken ({what}); install it again", file=sys.stderr)
         sys.exit(3)
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    gc.freeze()
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -5,17 +5,17 @@ In an installed package they lie in `_data` beside this file; in a checkout or a
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 
-def shipped(name: str) -> Path:
+def shipped(name: str) -> str:
     """The path of a shipped file or folder, such as `rules.yaml`.
 
     Raises FileNotFoundError where the installation lacks it.
     """
-    here = Path(__file__).resolve().parent
-    for folder in (here / "_data", here.parent):
-        path = folder / name
-        if path.exists():
+    here = os.path.dirname(os.path.realpath(__file__))
+    for folder in (f"{here}/_data", os.path.dirname(here)):
+        path = f"{folder}/{name}"
+        if os.path.exists(path):
             return path
     raise FileNotFoundError(f"this installation of boardops lacks {name}; install it again")

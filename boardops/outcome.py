@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
@@ -39,7 +37,7 @@ class Program(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        return self.name or Path(self.argv[0]).name or "a program without a name"
+        return self.name or self.argv[0].rstrip("/").rpartition("/")[2] or "a program without a name"
 
 
 class Outcome(Struct, frozen=True):
@@ -69,7 +67,7 @@ def not_started(program: Program, error: OSError) -> Outcome:
     if isinstance(error, PermissionError) and (_is_anywhere(program) or "/" in path):
         return Outcome("not-permitted", why=f"{path} may not be run: {error.strerror}")
     if isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError):
-        if "/" in path and Path(path).is_file():
+        if "/" in path and os.path.isfile(path):
             return Outcome("not-installed", why=f"the interpreter that {path} names does not exist")
         return Outcome("not-installed", why=f"there is no program {path!r}")
     return Outcome("failed", why=f"{path} could not be started: {error.strerror}")
@@ -77,6 +75,8 @@ def not_started(program: Program, error: OSError) -> Outcome:
 
 def _is_anywhere(program: Program) -> bool:
     """Whether a folder of PATH holds it. One that we may not enter makes exec say `Permission denied` for any name."""
+    import shutil
+
     path = (os.environ if program.env is None else program.env).get("PATH")
     return shutil.which(program.argv[0], os.F_OK, path) is not None
 

@@ -7,7 +7,7 @@ function. Called by the command line for `--record` and for a record given to `-
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -92,14 +92,13 @@ def load(data: bytes, name: str) -> Record:
         raise BoardopsError(f"{name} is a record that cannot be read: {error}") from None
 
 
-def answers_of(record: Record, known: Callable[[bool], Mapping[str, Source]], name: str) -> tuple[Answer, ...]:
+def answers_of(record: Record, find: Callable[[str], Source | None], name: str) -> tuple[Answer, ...]:
     """The answers of a record, read as on the live machine. Raises BoardopsError for a source that nobody knows."""
-    sources = known(record.cpu)
     answers = []
     for entry in record.answers:
-        if entry.source not in sources:
+        source = find(entry.source)
+        if source is None:
             raise BoardopsError(f"{name} holds the unknown source {entry.source!r}; a newer boardops made it")
-        source = sources[entry.source]
         outcome = Outcome(
             kind=entry.kind,
             stdout=_printed(entry, name),

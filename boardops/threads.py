@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -11,12 +10,12 @@ from msgspec import Struct
 class Thread(Struct, frozen=True):
     """A thread that the kernel still has."""
 
-    folder: Path
+    folder: str
     state: str
 
     def wait_channel(self) -> str | None:
         try:
-            name = (self.folder / "wchan").read_text(errors="replace").strip()
+            name = _text(f"{self.folder}/wchan").strip()
         except OSError:
             return None
         return name if name not in {"", "0"} else None
@@ -29,28 +28,33 @@ def threads_of(group: int) -> list[Thread]:
     looked at, also those of the programs that it started.
     """
     threads = []
-    for process in _folders(Path("/proc")):
+    for process in _folders("/proc"):
         if _stat(process)[1] != str(group):
             continue
-        for folder in _folders(process / "task"):
+        for folder in _folders(f"{process}/task"):
             state = _stat(folder)[0]
             if state not in {"", "Z", "X"}:
                 threads.append(Thread(folder, state))
     return sorted(threads, key=lambda thread: thread.state != "D")
 
 
-def _folders(parent: Path) -> list[Path]:
+def _folders(parent: str) -> list[str]:
     try:
-        return [parent / name for name in os.listdir(parent) if name.isdigit()]  # noqa: PTH208 - half the time
+        return [f"{parent}/{name}" for name in os.listdir(parent) if name.isdigit()]
     except OSError:
         return []
 
 
-def _stat(folder: Path) -> tuple[str, str]:
+def _stat(folder: str) -> tuple[str, str]:
     """State letter and process group; both empty for what is gone."""
     try:
         # The program's name stands in brackets and may hold anything.
-        words = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+        words = _text(f"{folder}/stat").rpartition(")")[2].split()
     except OSError:
         return "", ""
     return words[0], words[2]
+
+
+def _text(path: str) -> str:
+    with open(path, errors="replace") as file:
+        return file.read()

@@ -5,7 +5,8 @@ never in a pipe, so that no grandchild can hold us. After the deadline its proce
 not end is let go, with the kernel's word on where it hangs. Every wait is bounded: `subprocess.run(timeout=)`,
 `timeout -s KILL` and executor pools all wait for such a child for ever.
 
-Called by collect.py. It does not know what the programs are or what they print, and it asks nothing again.
+Called by launch.py and collect.py. It does not know what the programs are or what they print, and it asks nothing
+again. `start` and `Running.wait` are apart so that the caller can work while the programs do.
 Not bounded is the start itself: a program that lies on a dead network file system blocks `exec`.
 """
 
@@ -13,16 +14,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
+import select
 import signal
 import subprocess
 import sys
-import tempfile
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
 from typing import Literal
+
+from msgspec import Struct
 
 from boardops.outcome import MAX_OUTPUT_BYTES, Kind, Outcome, Program, kind_of, not_started, why_of
 from boardops.threads import Thread, threads_of
@@ -33,7 +35,7 @@ Kill = Callable[[int, int], None]
 _MAX_ERROR_BYTES = 64 * 2**10
 GRACE_SECONDS = 2.0
 """How long a killed program may take to be gone."""
-_LONGEST_PAUSE = 0.02
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.001, 0.02
 
 
 def run(
@@ -60,31 +62,98 @@ def run_all(
     It takes as long as the longest of them, at most its deadline and the grace period. Where an exception such as
     KeyboardInterrupt ends the wait, all that still run are killed.
     """
-    outcomes: dict[int, Outcome] = {}
-    children: dict[int, _Child] = {}
-    try:
-        for number, program in enumerate(programs):
-            started = _start(program, kill, grace_seconds)
-            if isinstance(started, Outcome):
-                outcomes[number] = started
-            else:
-                children[number] = started
-        pause = 0.001
-        while children:
-            for number, child in list(children.items()):
+    with Running(programs, kill=kill, grace_seconds=grace_seconds) as running:
+        return running.wait()
+
+
+class Running:
+    """Programs that run side by side from `with` on. What still runs when the block is left is killed."""
+
+    def __init__(
+        self, programs: Sequence[Program], *, kill: Kill = os.killpg, grace_seconds: float = GRACE_SECONDS
+    ) -> None:
+        self._programs = programs
+        self._kill = kill
+        self._grace_seconds = grace_seconds
+        self._outcomes: dict[int, Outcome] = {}
+        self._children: dict[int, _Child] = {}
+
+    def __enter__(self) -> Running:
+        try:
+            with _interrupted_later():
+                for number, program in enumerate(self._programs):
+                    started = _start(program, self._kill, self._grace_seconds)
+                    if isinstance(started, Outcome):
+                        self._outcomes[number] = started
+                    else:
+                        self._children[number] = started
+        except BaseException:
+            self._abandon()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self._abandon()
+
+    def wait(self) -> tuple[Outcome, ...]:
+        """The outcomes of all programs, in their order. Every program is bounded by its deadline since its start."""
+        pause = _SHORTEST_PAUSE
+        while self._children:
+            for number, child in list(self._children.items()):
                 outcome = child.look(time.monotonic())
                 if outcome is not None:
-                    outcomes[number] = outcome
-                    del children[number]
-            if children:
-                time.sleep(pause)
+                    self._outcomes[number] = outcome
+                    del self._children[number]
+            if self._children:
+                _pause(self._children.values(), pause)
                 pause = min(pause * 1.5, _LONGEST_PAUSE)
+        return tuple(self._outcomes[number] for number in range(len(self._programs)))
+
+    def _abandon(self) -> None:
+        """Kill what still runs, wait briefly, let go."""
+        now = time.monotonic()
+        children = list(self._children.values())
+        self._children.clear()
+        for child in children:
+            child.stop(now, "timed-out")
+        while time.monotonic() < now + GRACE_SECONDS and any(not child.gone() for child in children):
+            time.sleep(0.005)
+        for child in children:
+            child.close()
+
+
+@contextlib.contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """Ctrl-C comes after the block. In the midst of it, a program that was just started would be forgotten."""
+    came: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    if threading.current_thread() is not threading.main_thread():
+        handlers.clear()  # Only the main thread is interrupted, and only it may say how.
+    for number, handler in handlers.items():
+        if callable(handler):
+            signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield
     finally:
-        _abandon(list(children.values()))
-    return tuple(outcomes[number] for number in range(len(programs)))
+        for number, handler in handlers.items():
+            if callable(handler):
+                signal.signal(number, handler)
+    for one in came:
+        signal.raise_signal(one)
 
 
-def python_program(path: Path, executable: str | None = None) -> list[str]:
+def _pause(children: Iterable[_Child], seconds: float) -> None:
+    """Wait until one of the programs ends, at most so long. What was killed is only looked at now and then."""
+    ends = select.poll()
+    for child in children:
+        if child.pidfd is not None and child.killed is None:
+            ends.register(child.pidfd, select.POLLIN)
+    ends.poll(seconds * 1000)
+
+
+def python_program(path: str | os.PathLike[str], executable: str | None = None) -> list[str]:
     """The argv that runs one of our own Python files, which needs the standard library only.
 
     `-I` keeps the working folder and the variables of Python off the module path, and `-S` site-packages, which halves
@@ -94,23 +163,24 @@ def python_program(path: Path, executable: str | None = None) -> list[str]:
     own = sys.executable if executable is None else executable
     if own and os.access(own, os.X_OK):
         return [own, *words]
-    same = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    folders = (Path(sys.prefix, "bin"), Path("/usr/bin"), Path("/usr/local/bin"))
-    for name in (same, "python3"):
-        for folder in folders:
-            if os.access(folder / name, os.X_OK):
-                return [str(folder / name), *words]
+    for name in (f"python{sys.version_info.major}.{sys.version_info.minor}", "python3"):
+        for folder in (f"{sys.prefix}/bin", "/usr/bin", "/usr/local/bin"):
+            if os.access(f"{folder}/{name}", os.X_OK):
+                return [f"{folder}/{name}", *words]
+    import shutil
+
     return [shutil.which("python3") or "python3", *words]
 
 
-@dataclass(slots=True)
-class _Child:
+class _Child(Struct, eq=False):
     """A program that was started and has no outcome yet."""
 
     program: Program
     process: subprocess.Popen[bytes]
     stdout: int
     stderr: int
+    pidfd: int | None
+    """Readable once the program has ended; None where the kernel has no such thing."""
     started: float
     kill: Kill
     grace_seconds: float
@@ -148,8 +218,9 @@ class _Child:
 
     def close(self) -> None:
         """Give up the output files, and keep Popen from warning of a child that was let go."""
-        os.close(self.stdout)
-        os.close(self.stderr)
+        for handle in (self.stdout, self.stderr, self.pidfd):
+            if handle is not None:
+                os.close(handle)
         if not self.gone():
             self.process.returncode = -signal.SIGKILL
 
@@ -244,7 +315,14 @@ def _start(program: Program, kill: Kill, grace_seconds: float) -> _Child | Outco
         except OSError as error:
             return not_started(program, error)
         files.pop_all()
-    return _Child(program, process, stdout, stderr, started, kill, grace_seconds)
+    return _Child(program, process, stdout, stderr, _pidfd(process.pid), started, kill, grace_seconds)
+
+
+def _pidfd(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
 
 
 def _nameless_file(files: contextlib.ExitStack) -> int:
@@ -252,21 +330,12 @@ def _nameless_file(files: contextlib.ExitStack) -> int:
     try:
         fd = os.memfd_create("boardops")
     except (AttributeError, OSError):
+        import tempfile
+
         with tempfile.TemporaryFile() as file:
             fd = os.dup(file.fileno())
     files.callback(os.close, fd)
     return fd
 
 
-def _abandon(children: Sequence[_Child]) -> None:
-    """Kill what still runs, wait briefly, let go."""
-    now = time.monotonic()
-    for child in children:
-        child.stop(now, "timed-out")
-    while time.monotonic() < now + GRACE_SECONDS and any(not child.gone() for child in children):
-        time.sleep(0.005)
-    for child in children:
-        child.close()
-
-
-__all__ = ["Outcome", "Program", "python_program", "run", "run_all"]
+__all__ = ["Outcome", "Program", "Running", "python_program", "run", "run_all"]

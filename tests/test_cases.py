@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from boardops.cases import check_all, check_cases, mutate, proofs, survivors
@@ -88,7 +90,7 @@ def test_all_rules_are_run() -> None:
 
 
 def test_the_cases_of_the_shipped_rules_hold() -> None:
-    path = shipped("rules.yaml")
+    path = Path(shipped("rules.yaml"))
     rules = load([(str(path), path.read_text(encoding="utf-8"))])
     assert [result for result in check_all(rules) if not result.holds] == []
 
@@ -274,9 +276,9 @@ def test_severities_and_warnings_are_changed() -> None:
     assert changed["severity note instead of fail"].severity == "note"
 
 
-@pytest.mark.parametrize("path", [shipped("rules.yaml")])
+@pytest.mark.parametrize("path", [Path(shipped("rules.yaml"))])
 def test_every_change_makes_another_rule(path: object) -> None:
-    rules = load([("rules.yaml", shipped("rules.yaml").read_text(encoding="utf-8"))])
+    rules = load([("rules.yaml", Path(shipped("rules.yaml")).read_text(encoding="utf-8"))])
     for rule in rules.rules:
         changed = list(mutate(rule))
         assert all(other != rule for _, other in changed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import sys
 from collections.abc import Sequence
@@ -16,15 +15,11 @@ from boardops.collect import collect, collect_from
 from boardops.facts import Missing, Values, build_board, build_host
 from boardops.readers import cuda, host, nvml, pci
 
-EVENING = datetime.datetime(2026, 1, 31, 20, 0, tzinfo=datetime.timezone(datetime.timedelta(hours=8)))
+READ_AT = "2026-01-31T12:00:00Z"
 HEAD = '{"probe": "host"}'
 KERNEL = '{"host": {"kernel": "6.8"}}'
 END = '{"end": "host"}'
 CPU: Values = {"vendor": "cpu", "index": 0}
-
-
-def now() -> datetime.datetime:
-    return EVENING
 
 
 def source(script: str, *, name: str = "host", boards: Sequence[Values] = ()) -> Source:
@@ -37,10 +32,10 @@ def echo(*lines: str) -> str:
 
 
 def test_this_machine() -> None:
-    found = collect(cpu=True, deadline_seconds=60, now=now)
+    found = collect(cpu=True, deadline_seconds=60, read_at=READ_AT)
     evidence = found.evidence[0]
     assert (evidence.id, evidence.source, evidence.kind, evidence.outcome) == ("host-1", "host", "probe", "ok")
-    assert (evidence.read_at, evidence.why) == ("2026-01-31T12:00:00Z", "")
+    assert (evidence.read_at, evidence.why) == (READ_AT, "")
     assert evidence.origin.endswith("start.py host --cpu")
     assert str(Path(sys.prefix)) not in evidence.origin
     assert {entry.source for entry in found.evidence} >= {"host", "nvml", "cuda", "pci"}
@@ -53,7 +48,7 @@ def test_this_machine() -> None:
 
 
 def test_the_processor_is_no_board_unless_asked_for() -> None:
-    assert all(board["vendor"] != "cpu" for board in collect(cpu=False, deadline_seconds=60, now=now).boards)
+    assert all(board["vendor"] != "cpu" for board in collect(cpu=False, deadline_seconds=60, read_at=READ_AT).boards)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +67,7 @@ def test_a_probe_that_did_not_end_well_costs_what_it_did_not_say(
     script: str, outcome: str, kind: str, why: str
 ) -> None:
     deadline = 0.5 if outcome == "timed-out" else 60
-    found = collect_from([source(script, boards=[CPU])], deadline_seconds=deadline, now=now)
+    found = collect_from([source(script, boards=[CPU])], deadline_seconds=deadline, read_at=READ_AT)
     assert found.host["kernel"] == "6.8"
     missing = found.host["os"]
     assert isinstance(missing, Missing)
@@ -91,7 +86,7 @@ def test_a_probe_that_cannot_be_started(tmp_path: Path, mode: int | None, kind: 
         program.write_text("text")
         program.chmod(mode)
     lost = Source("host", [str(program)], host.read, ("kernel",))
-    found = collect_from([lost], deadline_seconds=60, now=now)
+    found = collect_from([lost], deadline_seconds=60, read_at=READ_AT)
     value = found.host["kernel"]
     assert isinstance(value, Missing)
     assert (value.kind, found.evidence[0].outcome) == (kind, kind)
@@ -103,7 +98,7 @@ def test_of_two_sources_the_first_that_has_a_value_counts() -> None:
 
     first = source(echo(HEAD, said(kernel="6.8"), END), name="first")
     second = source(echo(HEAD, said(kernel="5.15", os="Ubuntu"), END), name="second")
-    found = collect_from([first, second], deadline_seconds=60, now=now)
+    found = collect_from([first, second], deadline_seconds=60, read_at=READ_AT)
     assert found.host == {"kernel": "6.8", "os": "Ubuntu", "hung_sources": ()}
     assert found.read_from["host"] == {"kernel": "first-1", "os": "second-2"}
     assert [evidence.id for evidence in found.evidence] == ["first-1", "second-2"]
@@ -116,7 +111,7 @@ def test_a_board_that_two_sources_tell_of_is_one_board() -> None:
     other = '{"board": {"pci_address": "0000:5e:00.0", "model": "B"}}'
     first = source(echo(HEAD, said(serial="1"), END), name="pci")
     second = source(echo(HEAD, other, said(model="A"), END), name="nvml")
-    found = collect_from([first, second], deadline_seconds=60, now=now)
+    found = collect_from([first, second], deadline_seconds=60, read_at=READ_AT)
     assert found.boards == (
         {"pci_address": "0000:3b:00.0", "serial": "1", "model": "A"},
         {"pci_address": "0000:5e:00.0", "model": "B"},
@@ -126,7 +121,7 @@ def test_a_board_that_two_sources_tell_of_is_one_board() -> None:
 
 def test_a_source_that_hangs_does_not_cost_the_others() -> None:
     found = collect_from(
-        [source("sleep 60", name="stuck"), source(echo(HEAD, KERNEL, END))], deadline_seconds=0.5, now=now
+        [source("sleep 60", name="stuck"), source(echo(HEAD, KERNEL, END))], deadline_seconds=0.5, read_at=READ_AT
     )
     assert [evidence.outcome for evidence in found.evidence] == ["timed-out", "ok"]
     assert found.host["kernel"] == "6.8"

@@ -75,8 +75,8 @@ def check(bin_: Path, neutral: Path) -> None:
     assert report["readiness"] == "ready" and report["rules"]["files"] == ["rules.yaml"]
     assert "<html" in (neutral / "r.html").read_text(encoding="utf-8")
     assert run(bin_ / "boardops", "check", "--cpu", cwd=neutral).returncode == 0
-    where = "from boardops.locate import shipped; print(shipped('checks').is_dir(), shipped('templates').is_dir())"
-    assert run(bin_ / "python", "-c", where, cwd=neutral).stdout.split() == ["True", "True"]
+    where = "from boardops.locate import shipped; print(shipped('checks'), shipped('templates'))"
+    assert all(Path(folder).is_dir() for folder in run(bin_ / "python", "-c", where, cwd=neutral).stdout.split())
     assert run(bin_ / "boardops", "rules", "test", cwd=neutral).returncode == 0
 
 

@@ -34,7 +34,7 @@ def test_every_answer_comes_back(printed: bytes, kind: str, seconds: float) -> N
     assert is_record(data)
     record = load(data, "x")
     assert (record.cpu, record.intent, record.needs) == (True, "in-service", ("free=1GiB",))
-    (back,) = answers_of(record, lambda _: {"host": SOURCE}, "x")
+    (back,) = answers_of(record, {"host": SOURCE}.get, "x")
     assert back == answer(outcome)
 
 
@@ -43,7 +43,7 @@ def test_damage_is_one_sentence_that_names_the_file(at: int, instead: bytes) -> 
     data = kept(answer(Outcome(kind="ok", stdout=b"text")))
     damaged = data[:at] + instead + data[at + 3 :]
     try:
-        answers_of(load(damaged, "sent.record"), lambda _: {"host": SOURCE}, "sent.record")
+        answers_of(load(damaged, "sent.record"), {"host": SOURCE}.get, "sent.record")
     except BoardopsError as error:
         assert "sent.record" in str(error) and "\n" not in str(error)
 
@@ -51,7 +51,7 @@ def test_damage_is_one_sentence_that_names_the_file(at: int, instead: bytes) -> 
 def test_an_unknown_source_is_named() -> None:
     data = kept(answer(Outcome(kind="ok"))).replace(b'"source":"host"', b'"source":"tomorrow"')
     with pytest.raises(BoardopsError, match="x holds the unknown source 'tomorrow'"):
-        answers_of(load(data, "x"), lambda _: {"host": SOURCE}, "x")
+        answers_of(load(data, "x"), {"host": SOURCE}.get, "x")
 
 
 def test_the_command_line(tmp_path: Path) -> None:

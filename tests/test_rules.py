@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -85,7 +86,7 @@ def test_defaults() -> None:
 
 
 def test_the_shipped_rules_are_read() -> None:
-    path = shipped("rules.yaml")
+    path = Path(shipped("rules.yaml"))
     rules = load([(str(path), path.read_text(encoding="utf-8"))])
     assert len(rules.rules) > 20 and not [rule.id for rule in rules.rules if rule.off is not None]
 

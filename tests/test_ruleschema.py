@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -59,7 +60,7 @@ def test_a_later_layer_may_change_single_keys() -> None:
 
 
 def test_the_shipped_rules_fit_the_schema() -> None:
-    assert errors(shipped("rules.yaml").read_text(encoding="utf-8")) == []
+    assert errors(Path(shipped("rules.yaml")).read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize(

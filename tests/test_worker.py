@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from boardops.worker import Outcome, Program, python_program, run, run_all
+from boardops.worker import Outcome, Program, Running, python_program, run, run_all
 
 ROOT = Path(__file__).resolve().parent.parent
 SLACK_SECONDS = 20
@@ -218,6 +218,36 @@ def test_ctrl_c_kills_the_program_and_flies_on(tmp_path: Path) -> None:
     assert wait_until_gone(int(pid_file.read_text()))
 
 
+def test_ctrl_c_in_the_midst_of_a_start_forgets_no_program() -> None:
+    done = python(
+        """
+        import os, signal
+        import boardops.worker as worker
+        start = worker._start
+        def start_and_interrupt(*words):
+            child = start(*words)
+            print(child.process.pid)
+            os.kill(os.getpid(), signal.SIGINT)
+            return child
+        worker._start = start_and_interrupt
+        try:
+            run(["sleep", "60"], 60)
+        except KeyboardInterrupt:
+            print("interrupted")
+        """
+    )
+    pid, word = done.stdout.split()
+    assert (word, done.stderr, done.returncode) == ("interrupted", "", 0)
+    assert wait_until_gone(int(pid))
+
+
+def test_what_still_runs_when_the_block_is_left_is_killed() -> None:
+    with pytest.raises(ZeroDivisionError), Running([Program(["sleep", "60"], 60)] * 2) as running:
+        pids = [child.process.pid for child in running._children.values()]
+        1 / 0  # noqa: B018
+    assert len(pids) == 2 and all(wait_until_gone(pid) for pid in pids)
+
+
 @pytest.mark.parametrize(
     ("setting", "outcome"),
     [
@@ -228,6 +258,7 @@ def test_ctrl_c_kills_the_program_and_flies_on(tmp_path: Path) -> None:
             "failed b'' sh has no place for its output: No such file or directory-",
         ),
         ("import os; os.close(0)", "ok b'out\\n' -"),
+        ("import os; del os.pidfd_open", "ok b'out\\n' -"),
         ("import os; os.close(0); os.close(2)", "ok b'out\\n' -"),
         (
             "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)",

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import datetime
 import os
-import shutil
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from boardops.cli.main import UNKNOWN, say
 from boardops.cli.output import print_text, write_file
-from boardops.cli.request import Request
-from boardops.cli.run import now, perform_and_keep, without_facts
+from boardops.cli.request import Request, begin, now
 from boardops.errors import BoardopsError
 from boardops.report.formats import FORMATS, format_of_ending, render
-from boardops.score import Result
+
+if TYPE_CHECKING:
+    from boardops.score import Result
 
 EXIT_CODES = {"ready": 0, "degraded": 1, "not-ready": 2, "unknown": UNKNOWN}
 WIDTH_WITHOUT_TERMINAL = 100
@@ -154,6 +155,7 @@ def command(
         at=at,
         deadline_seconds=deadline,
         baseline=baseline,
+        keep=record is not None,
         root=root,
     )
     result, code, kept = _judge(request, allow_warnings)
@@ -171,8 +173,14 @@ def _check_endings(outputs: Sequence[str]) -> None:
 def _judge(request: Request, allow_warnings: bool) -> tuple[Result, int, str | None]:
     """The result with its exit code and its record. What keeps us from seeing anything still gives a report."""
     try:
-        performed = perform_and_keep(request, now)
+        with begin(request) as running:
+            # Imported now, while the programs run.
+            from boardops.cli.run import perform_with
+
+            performed = perform_with(running, request, now)
     except BoardopsError as error:
+        from boardops.cli.run import without_facts
+
         say(str(error))
         return without_facts(str(error), request, now()), UNKNOWN, None
     result = performed.result
@@ -217,10 +225,16 @@ def _print(result: Result, format_: str, quiet: bool) -> None:
     if sys.stdout is None:
         raise BoardopsError("standard output is closed")
     terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size((WIDTH_WITHOUT_TERMINAL, 24)).columns if terminal else WIDTH_WITHOUT_TERMINAL
+    width = _terminal_width() if terminal else WIDTH_WITHOUT_TERMINAL
     colour = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
     ascii_ = "utf" not in (sys.stdout.encoding or "").lower()
     print_text(render(result, format_, width=width, colour=colour, ascii=ascii_))
+
+
+def _terminal_width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size((WIDTH_WITHOUT_TERMINAL, 24)).columns
 
 
 def _one_line(result: Result) -> str:

@@ -6,9 +6,7 @@ import click
 
 from boardops.cli.main import say
 from boardops.cli.output import print_text, write_file
-from boardops.cli.request import Request
-from boardops.cli.run import now
-from boardops.cli.sources import live
+from boardops.cli.request import Request, begin, now
 from boardops.errors import BoardopsError
 
 
@@ -38,7 +36,11 @@ def command(output: str, intent: str | None, deadline: float, cpu: bool, root: s
     del debug  # Read by the command line's outermost function, wherever it stands.
     if deadline != deadline:  # Not a number; no comparison catches it.
         raise BoardopsError("--deadline nan is no number of seconds")
-    found = live(Request(intent=intent, deadline_seconds=deadline, cpu=cpu, root=root), now)
+    request = Request(intent=intent, deadline_seconds=deadline, cpu=cpu, root=root, keep=True)
+    with begin(request) as running:
+        from boardops.cli.sources import live, stamp
+
+        found = live(request, running, stamp(now()))
     for entry in found.evidence:
         if entry.why:
             say(f"{entry.source}: {entry.why}")

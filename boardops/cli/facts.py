@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from boardops.cli.output import print_text
-from boardops.collect import known_sources
+from boardops.collect import all_sources
 from boardops.evidence import READERS
 from boardops.facts import known
 
@@ -14,7 +14,7 @@ from boardops.facts import known
 def command() -> None:
     """List all facts: name, unit or kind, the sources that fill it, what it is."""
     sources: dict[str, set[str]] = {reader.TITLE: set(reader.FILLS) for reader in READERS}
-    for source in known_sources(cpu=True).values():
+    for source in all_sources():
         of_host, of_boards = source.fills, source.board_fills
         sources[f"live {source.name}"] = {
             *(f"host.{name}" for name in of_host),

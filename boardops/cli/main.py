@@ -5,11 +5,9 @@ Exit codes: 0 ready, 1 degraded, 2 not-ready, 3 unknown, wrong usage or a fault 
 
 from __future__ import annotations
 
-import gc
 import importlib
 import signal
 import sys
-import traceback
 from collections.abc import Sequence
 
 import click
@@ -64,8 +62,6 @@ def run(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments
     try:
         _take_signals()
-        # A short run makes no garbage that is worth collecting; looking for it costs a tenth of the run.
-        gc.disable()
         code = group.main(list(arguments), prog_name="boardops", standalone_mode=False)
     except (KeyboardInterrupt, click.Abort):
         say("interrupted")
@@ -90,6 +86,8 @@ def run(arguments: Sequence[str]) -> int:
         return UNKNOWN
     except Exception as error:  # noqa: BLE001 - the one place that catches what nobody expected
         if debug:
+            import traceback
+
             traceback.print_exc()
         say(f"a fault of boardops itself: {type(error).__name__}: {error}; --debug shows where")
         return UNKNOWN

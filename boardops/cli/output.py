@@ -6,34 +6,31 @@ import contextlib
 import os
 import stat
 import sys
-import tempfile
-from pathlib import Path
 
 from boardops.errors import BoardopsError, OutputClosedError
 
 
 def write_file(name: str, text: str) -> None:
     """Write a report whole: to a temporary file beside it, then renamed. Raises BoardopsError with one sentence."""
-    path = Path(name)
     data = text.encode("utf-8", "backslashreplace")
     try:
-        if _is_special(path):
-            _write_special(path, data)
+        if _is_special(name):
+            _write_special(name, data)
             return
-        _write_whole(path, data)
+        _write_whole(name, data)
     except OSError as error:
         raise BoardopsError(f"cannot write {name}: {error.strerror or error}") from None
 
 
-def _is_special(path: Path) -> bool:
+def _is_special(path: str) -> bool:
     """Whether the path is a device, a pipe or a link to one, which cannot be replaced by renaming."""
     try:
-        return not stat.S_ISREG(path.stat().st_mode) and not path.is_dir()
+        return not os.path.isdir(path) and not stat.S_ISREG(os.stat(path).st_mode)
     except FileNotFoundError:
         return False
 
 
-def _write_special(path: Path, data: bytes) -> None:
+def _write_special(path: str, data: bytes) -> None:
     """Write to a device or a pipe. A named pipe that nobody reads is an error, not a wait without end."""
     handle = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
     with os.fdopen(handle, "wb") as file:
@@ -41,20 +38,23 @@ def _write_special(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def _write_whole(path: Path, data: bytes) -> None:
-    target = path.resolve() if path.is_symlink() else path
-    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".tmp", dir=target.parent)
+def _write_whole(path: str, data: bytes) -> None:
+    import tempfile
+
+    target = os.path.realpath(path) if os.path.islink(path) else path
+    mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else 0o666 & ~_umask()
+    folder, name = os.path.split(target)
+    handle, temporary = tempfile.mkstemp(prefix=f".{name[:100]}.", suffix=".tmp", dir=folder or ".")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(target)
+        os.chmod(temporary, mode)
+        os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
-            Path(temporary).unlink()
+            os.unlink(temporary)
         raise
 
 

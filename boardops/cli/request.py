@@ -1,30 +1,19 @@
-"""What a user asks `boardops check` for, and what the words of it stand for: needs, patterns, selectors.
+"""What a user asks `boardops check` for, and the programs that are started for it.
 
-Pure functions; called by check.py and run.py.
+Called by check.py. Imports little, so that the programs are under way while the rest is imported.
 """
 
 from __future__ import annotations
 
-import contextlib
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
-from pathlib import Path
+import os
 
 from msgspec import Struct
 
-from boardops.errors import BoardopsError
-from boardops.facts import Board, Missing, Value, board_key
-from boardops.quantities import parse
-from boardops.readers.addresses import pci_address
-from boardops.rules import RuleSet
-from boardops.versions import looks_like_version
-from boardops.yamlfile import nearest
+from boardops.launch import launch
+from boardops.worker import Running
 
-SITE_RULES = Path("/etc/boardops/rules.d")
-
-
-NEEDS: Mapping[str, str] = {"boards": "need.board_count", "free": "need.free_bytes", "cuda": "need.cuda_version"}
+SITE_RULES = "/etc/boardops/rules.d"
 
 
 class Request(Struct, frozen=True):
@@ -43,7 +32,9 @@ class Request(Struct, frozen=True):
     at: datetime.datetime | None = None
     deadline_seconds: float = 30.0
     language: str = "en"
-    site_rules: Path = SITE_RULES
+    site_rules: str | os.PathLike[str] = SITE_RULES
+    keep: bool = False
+    """Whether the evidence is wanted as a record."""
     baseline: str | None = None
     """A record of an earlier run of this host, which growth is judged against."""
     root: str = "/"
@@ -55,73 +46,13 @@ def intent_of(request: Request) -> str:
     return request.intent or "predeploy"
 
 
-def read_needs(needs: Iterable[str]) -> dict[str, Value]:
-    """`--need` entries as facts; what was not asked for does not apply. Raises BoardopsError."""
-    values: dict[str, Value] = {
-        fact: Missing("not-supported", f"no --need {key}= was given") for key, fact in NEEDS.items()
-    }
-    for entry in needs:
-        key, equals, text = entry.partition("=")
-        if key not in NEEDS or not equals:
-            known = ", ".join(f"{name}=" for name in NEEDS)
-            hint = nearest(key, NEEDS) if key not in NEEDS else ""
-            raise BoardopsError(f"--need {entry!r}: known are {known}{hint}")
-        values[NEEDS[key]] = _need(key, text)
-    return values
+def now() -> datetime.datetime:
+    """The clock of this machine, in UTC."""
+    return datetime.datetime.now(datetime.timezone.utc)
 
 
-def _need(key: str, text: str) -> Value:
-    if key == "cuda":
-        if not looks_like_version(text):
-            raise BoardopsError(f"--need cuda={text}: a version such as 12.8 is wanted")
-        return text
-    if key == "free" and text.strip().isdigit():
-        raise BoardopsError(f"--need free={text}: a unit is wanted, such as free={text}GiB")
-    try:
-        number = parse(text, "bytes" if key == "free" else "count")
-    except ValueError as error:
-        raise BoardopsError(f"--need {key}={text}: {error}") from None
-    if number != int(number) or number < 1:
-        raise BoardopsError(f"--need {key}={text}: a whole number above 0 is wanted")
-    return int(number)
-
-
-def left_out_by(rules: RuleSet, only: Sequence[str], skip: Sequence[str]) -> dict[str, str]:
-    """The rules that `--only` and `--skip` leave out, and why. Raises BoardopsError for one that matches none."""
-    ids = [rule.id for rule in rules.rules]
-    for option, patterns in (("--only", only), ("--skip", skip)):
-        for pattern in patterns:
-            if not any(fnmatchcase(id, pattern) for id in ids):
-                raise BoardopsError(f"{option} {pattern!r} matches no rule{nearest(pattern, ids)}")
-    out: dict[str, str] = {}
-    for id in ids:
-        if only and not any(fnmatchcase(id, pattern) for pattern in only):
-            out[id] = f"not among --only {', '.join(only)}"
-        elif any(fnmatchcase(id, pattern) for pattern in skip):
-            out[id] = f"among --skip {', '.join(skip)}"
-    return out
-
-
-def select_boards(boards: Sequence[Board], selectors: Sequence[str]) -> tuple[bool, ...]:
-    """Which boards are selected: by PCI address, UUID, serial, index or vendor, with * and ?. Raises BoardopsError."""
-    if not selectors:
-        return (True,) * len(boards)
-    names = [_names(board) for board in boards]
-    for selector in selectors:
-        if not any(_selects(selector, words) for words in names):
-            seen = ", ".join(board_key(board) for board in boards) or "none"
-            raise BoardopsError(f"--board {selector!r} matches no board; there are: {seen}")
-    return tuple(any(_selects(selector, words) for selector in selectors) for words in names)
-
-
-def _names(board: Board) -> tuple[str, ...]:
-    values = (board.pci_address, board.uuid, board.serial, board.vendor, board.index)
-    words = [str(value).lower() for value in values if not isinstance(value, Missing)]
-    return (*words, *(word.removeprefix("0000:") for word in words))
-
-
-def _selects(selector: str, words: Sequence[str]) -> bool:
-    wanted = selector.lower()
-    with contextlib.suppress(ValueError):
-        wanted = pci_address(wanted)  # nvidia-smi writes eight digits of domain.
-    return any(fnmatchcase(word, wanted) for word in words)
+def begin(request: Request) -> Running:
+    """The programs that read this machine, as a context manager; none where files are judged."""
+    if request.files:
+        return Running(())
+    return launch(cpu=request.cpu, deadline_seconds=request.deadline_seconds, root=request.root)

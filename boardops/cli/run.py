@@ -6,23 +6,25 @@ The only module that walks the whole road. Clock and disk are touched by the sou
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from time import monotonic
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from boardops import __version__
-from boardops.cli.request import SITE_RULES, Request, intent_of, left_out_by, read_needs, select_boards
-from boardops.cli.sources import Sources, baseline_of, from_files, live, stamp
+from boardops.cli.request import SITE_RULES, Request, begin, intent_of
+from boardops.cli.selection import left_out_by, read_needs, select_boards
+from boardops.cli.sources import Sources, live, stamp
 from boardops.derive import derive
 from boardops.errors import BoardopsError
 from boardops.evaluate import evaluate
-from boardops.facts import Board, Facts, Host
+from boardops.facts import Board, Facts, Host, Values
 from boardops.growth import Baseline, add_growth, baselines_of
 from boardops.locate import shipped
-from boardops.rules import RuleSet, load
+from boardops.rule import RuleSet
+from boardops.rules import load
 from boardops.score import (
     SCHEMA,
     HostResult,
@@ -35,41 +37,50 @@ from boardops.score import (
     score_boards,
     worst,
 )
+from boardops.worker import Running
 
 
 class Performed(Struct, frozen=True):
-    """A judged run, and its evidence as a record where it was live."""
+    """A judged run, and its evidence as a record where the request wants it."""
 
     result: Result
     record: str | None
 
 
-def now() -> datetime.datetime:
-    """The clock of this machine, in UTC."""
-    return datetime.datetime.now(datetime.timezone.utc)
-
-
 def perform(request: Request, clock: Callable[[], datetime.datetime]) -> Result:
     """Judge what was asked for. Raises BoardopsError for what the user must mend."""
-    return perform_and_keep(request, clock).result
+    with begin(request) as running:
+        return perform_with(running, request, clock).result
 
 
-def perform_and_keep(request: Request, clock: Callable[[], datetime.datetime]) -> Performed:
-    """Judge what was asked for. Raises BoardopsError for what the user must mend."""
+def perform_with(running: Running, request: Request, clock: Callable[[], datetime.datetime]) -> Performed:
+    """Judge what was asked for, with the programs that `begin` started. Raises BoardopsError as `perform` does."""
     started, begun = clock(), monotonic()
     rules = load(rule_layers(request.rules, request.site_rules))
     left_out = left_out_by(rules, request.only, request.skip)
     needs = read_needs(request.needs)
-    sources = from_files(request.files, request.deadline_seconds) if request.files else live(request, clock)
+    sources = _from_files(request) if request.files else live(request, running, stamp(started))
     request = replace(request, intent=request.intent or sources.intent or "predeploy")
     needs = needs if request.needs else read_needs(sources.needs)
     at = request.at or _time(sources.read_at) or started
     host_values = {**sources.host, **needs, "intent": intent_of(request)}
-    before = baseline_of(request.baseline, host_values, request.deadline_seconds) if request.baseline else None
+    before = _baseline(request.baseline, host_values, request) if request.baseline else None
     host, boards = derive(host_values, add_growth(host_values, sources.boards, before), at)
     facts = Facts(host, boards, sources.evidence, sources.read_from)
     result = judge(facts, rules, at, left_out, request, sources, before)
     return Performed(replace(result, started_at=stamp(started), seconds=round(monotonic() - begun, 3)), sources.record)
+
+
+def _from_files(request: Request) -> Sources:
+    from boardops.cli.files import from_files
+
+    return from_files(request.files, request.deadline_seconds)
+
+
+def _baseline(name: str, host: Values, request: Request) -> Baseline:
+    from boardops.cli.files import baseline_of
+
+    return baseline_of(name, host, request.deadline_seconds)
 
 
 def judge(
@@ -152,25 +163,32 @@ def _partial(request: Request) -> Iterable[str]:
         yield f"without rules {', '.join(request.skip)}"
 
 
-def rule_layers(files: Iterable[str], site: Path = SITE_RULES) -> list[tuple[str, str]]:
+def rule_layers(files: Iterable[str], site: str | os.PathLike[str] = SITE_RULES) -> list[tuple[str, str]]:
     """The rule files as (name, text): the shipped one, those of the site in order of their names, those asked for."""
     try:
-        paths = [shipped("rules.yaml"), *sorted(site.glob("*.yaml")), *(Path(name) for name in files)]
-        return [(_rule_name(path), _rule_text(path)) for path in paths]
+        own = shipped("rules.yaml")
+        # The shipped file is named without its folder: a report tells nothing of where boardops lies.
+        return [
+            ("rules.yaml", _rule_text(own)),
+            *((path if path != own else "rules.yaml", _rule_text(path)) for path in (*_site_files(site), *files)),
+        ]
     except OSError as error:
         raise BoardopsError(f"cannot read {error.filename or 'the rules'}: {error.strerror or error}") from None
 
 
-def _rule_text(path: Path) -> str:
+def _site_files(site: str | os.PathLike[str]) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8")
+        return sorted(f"{os.fspath(site)}/{name}" for name in os.listdir(site) if name.endswith(".yaml"))
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return []
+
+
+def _rule_text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
     except UnicodeDecodeError as error:
         raise BoardopsError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from None
-
-
-def _rule_name(path: Path) -> str:
-    # The shipped file is named without its folder: a report tells nothing of where boardops lies.
-    return path.name if path.parent.name in {"_data"} or path == shipped("rules.yaml") else str(path)
 
 
 def _time(text: str | None) -> datetime.datetime | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from pathlib import PurePath
+import os
+from typing import TYPE_CHECKING
 
-from boardops.score import Result
+if TYPE_CHECKING:
+    from boardops.score import Result
 
 # Each format's module has `render(result)`; a module is imported when its format is asked for.
 FORMATS = {
@@ -26,7 +28,7 @@ ENDINGS = {
 
 def format_of_ending(name: str) -> str | None:
     """The format that a file's ending picks, None where it picks none."""
-    return ENDINGS.get(PurePath(name).suffix.lower())
+    return ENDINGS.get(os.path.splitext(name)[1].lower())
 
 
 def render(result: Result, format_: str, *, width: int = 100, colour: bool = False, ascii: bool = False) -> str:

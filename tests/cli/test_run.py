@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from boardops.cli.request import Request, read_needs, select_boards
+from boardops.cli.request import Request
 from boardops.cli.run import perform, rule_layers
+from boardops.cli.selection import read_needs, select_boards
 from boardops.errors import BoardopsError
 from boardops.evaluate import Finding
 from boardops.facts import Board, Missing
