@@ -46,6 +46,8 @@ class Source(Struct, frozen=True):
     """The vendor whose boards it is the driver's word on. It owes facts of those that only the PCI bus shows, too."""
     instead: Callable[[], Source | None] | None = None
     """Finds who is asked where this one is not installed."""
+    when_silent: Source | None = None
+    """Who is asked where this one did not answer in time."""
     single: Sequence[str] = ()
     """Further words of its command line, before a PCI address, that make it ask one board only."""
 

@@ -7,26 +7,30 @@ probes there are; what their answers add up to is assemble.py's business.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from boardops.assemble import Answer, Collected, Source, assemble, not_installed, unfinished
+from boardops.assemble import Answer, Collected, Source, assemble, gave_no_answer, not_installed, unfinished
+from boardops.budget import LEAST_SECONDS, Budget
 from boardops.facts import Values
 from boardops.launch import command_lines, launch, program
 from boardops.outcome import Outcome
-from boardops.readers import cuda, host, nvml, pci
+from boardops.readers import cuda, host, nvml, pci, stuck
 from boardops.readers.reading import Reading
 from boardops.worker import Running, run_all
 
 TOOL_PATHS = ("/usr/bin/nvidia-smi", "/usr/local/bin/nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi", "/opt/bin/nvidia-smi")
 SMI = "nvidia-smi"
+ANY_TIME = Budget()
 
 
-def sources(*, cpu: bool, root: str = "/") -> tuple[Source, ...]:
+def sources(*, cpu: bool, budget: Budget = ANY_TIME, root: str = "/") -> tuple[Source, ...]:
     """The probes of this machine, all that run side by side. Where two give a fact, the first that has it counts."""
-    argv = command_lines(cpu=cpu, root=root)
+    argv = command_lines(cpu=cpu, budget=budget, root=root)
     stand_in: Values = {"vendor": "cpu", "index": 0}
+    hanging = Source("stuck", argv["stuck"], stuck.read, stuck.FILLS)
     return (
         Source("host", argv["host"], host.read, host.FILLS, (stand_in,) if cpu else (), host.BOARD_FILLS),
         Source(
@@ -37,20 +41,21 @@ def sources(*, cpu: bool, root: str = "/") -> tuple[Source, ...]:
             (),
             nvml.BOARD_FILLS,
             vendor="nvidia",
-            instead=_nvidia_smi,
+            instead=lambda: _nvidia_smi(hanging),
+            when_silent=hanging,
             single=("--board",),
         ),
-        Source("cuda", argv["cuda"], cuda.read, cuda.FILLS),
+        Source("cuda", argv["cuda"], cuda.read, cuda.FILLS, when_silent=hanging),
         Source("pci", argv["pci"], pci.read, pci.FILLS, (), pci.BOARD_FILLS),
     )
 
 
-def _nvidia_smi() -> Source | None:
+def _nvidia_smi(when_silent: Source) -> Source | None:
     """The vendor's tool, looked for where schedulers do not look: they start us without a PATH."""
     import shutil
 
     found = shutil.which(SMI) or next((path for path in TOOL_PATHS if os.path.isfile(path)), None)
-    return _smi_source(found) if found else None
+    return replace(_smi_source(found), when_silent=when_silent) if found else None
 
 
 def _smi_source(tool: str) -> Source:
@@ -78,53 +83,75 @@ def _read_smi(data: bytes) -> Reading:
 
 def source_named(name: str, *, cpu: bool) -> Source | None:
     """The source of an answer that was recorded elsewhere; None where nobody knows it."""
-    if name == SMI:
-        return _smi_source(SMI)
-    return next((source for source in sources(cpu=cpu) if source.name == name), None)
+    return next((source for source in all_sources(cpu=cpu) if source.name == name), None)
 
 
-def all_sources() -> tuple[Source, ...]:
+def all_sources(*, cpu: bool) -> tuple[Source, ...]:
     """Every source that a live run may ask."""
-    return (*sources(cpu=True), _smi_source(SMI))
+    first = sources(cpu=cpu)
+    later = {source.when_silent.name: source.when_silent for source in first if source.when_silent}
+    return (*first, _smi_source(SMI), *later.values())
 
 
-def collect(*, cpu: bool, deadline_seconds: float, read_at: str, root: str = "/") -> Collected:
+def collect(*, cpu: bool, budget: Budget = ANY_TIME, read_at: str, root: str = "/") -> Collected:
     """Read this machine. With `cpu` the processor is added as a stand-in board; `root` is for tests."""
-    with launch(cpu=cpu, deadline_seconds=deadline_seconds, root=root) as running:
-        return gather(sources(cpu=cpu, root=root), running, deadline_seconds=deadline_seconds, read_at=read_at)
+    with launch(cpu=cpu, budget=budget, root=root) as running:
+        return gather(sources(cpu=cpu, budget=budget, root=root), running, budget=budget, read_at=read_at)
 
 
-def collect_from(chosen: Sequence[Source], *, deadline_seconds: float, read_at: str) -> Collected:
+def collect_from(chosen: Sequence[Source], *, budget: Budget, read_at: str) -> Collected:
     """Read these sources. Where two give the same fact, the first that has a value counts."""
-    return assemble(_ask(chosen, deadline_seconds), read_at)
+    with Running([program(source.name, source.argv, budget.first_seconds) for source in chosen]) as running:
+        return gather(chosen, running, budget=budget, read_at=read_at)
 
 
-def gather(chosen: Sequence[Source], running: Running, *, deadline_seconds: float, read_at: str) -> Collected:
+def gather(chosen: Sequence[Source], running: Running, *, budget: Budget, read_at: str) -> Collected:
     """What these sources say, whose programs run already."""
-    return assemble(_answers(chosen, running.wait(), deadline_seconds), read_at)
+    more_seconds = 0.0
+
+    def look(number: int, outcome: Outcome) -> None:
+        nonlocal more_seconds
+        if chosen[number].name == "pci":
+            more_seconds = budget.more_for(len(chosen[number].read(outcome.stdout).boards))
+            running.extend(more_seconds)
+
+    answers = _read(chosen, running.wait(look))
+    while others := _asked_because_of(answers):
+        left = running.started + budget.total_seconds + more_seconds - time.monotonic()
+        programs = [program(other.name, other.argv, max(left, LEAST_SECONDS)) for other in others]
+        answers += _read(others, run_all(programs))
+    return assemble(answers, read_at)
 
 
-def _ask(chosen: Sequence[Source], deadline_seconds: float) -> list[Answer]:
-    programs = [program(source.name, source.argv, deadline_seconds) for source in chosen]
-    return _answers(chosen, run_all(programs), deadline_seconds)
-
-
-def _answers(chosen: Sequence[Source], outcomes: Sequence[Outcome], deadline_seconds: float) -> list[Answer]:
-    """The answers of these sources; for one that is not installed, also of the one that stands in."""
-    answers = [
+def _read(chosen: Sequence[Source], outcomes: Sequence[Outcome]) -> list[Answer]:
+    return [
         Answer(source, _origin(source), outcome, source.read(outcome.stdout))
         for source, outcome in zip(chosen, outcomes, strict=True)
     ]
-    absent = [answer.source for answer in answers if not_installed(answer)]
-    others = [other for source in absent if source.instead and (other := source.instead())]
-    # After a crash each board that was not finished is asked once more, alone; after a hang nobody is asked again.
+
+
+def _asked_because_of(answers: Sequence[Answer]) -> list[Source]:
+    """The sources that are asked because of what others said, unless they were asked already.
+
+    For one that is not installed the one that stands in; for one that was silent the one that looks why. After a crash
+    each board that was not finished is asked once more, alone; after a hang nobody is asked again.
+    """
+    others: dict[tuple[str, ...], Source] = {}
     for answer in answers:
-        if answer.outcome.kind == "crashed" and answer.source.vendor and answer.source.single:
-            others += [
-                replace(answer.source, argv=[*answer.source.argv, *answer.source.single, address], single=())
-                for address in unfinished(answers, answer.source.vendor)
+        source = answer.source
+        found: list[Source | None] = []
+        if source.instead and not_installed(answer):
+            found.append(source.instead())
+        if gave_no_answer(answer):
+            found.append(source.when_silent)
+        if answer.outcome.kind == "crashed" and source.vendor and source.single:
+            found += [
+                replace(source, argv=[*source.argv, *source.single, address], single=())
+                for address in unfinished(answers, source.vendor)
             ]
-    return answers + (_ask(others, deadline_seconds) if others else [])
+        others.update({tuple(other.argv): other for other in found if other is not None})
+    asked = {tuple(answer.source.argv) for answer in answers}
+    return [other for argv, other in others.items() if argv not in asked]
 
 
 def _origin(source: Source) -> str:

@@ -426,11 +426,12 @@ def _fold(
     def cause(finding: Finding) -> str | None:
         if finding.verdict not in FOLDABLE or finding.missing == "not-collected":
             return None  # What nobody looked for needs no cause.
+        if finding.missing == "timed-out" and hung and finding.rule != hung:
+            return hung
         for name in rules[finding.rule].caused_by:
             if name in here and _explains(here[name], finding):
                 return name
-        by_kind = {"lost": lost, "timed-out": hung}.get(finding.missing or "")
-        return by_kind if finding.rule != by_kind else None
+        return lost if finding.missing == "lost" and finding.rule != lost else None
 
     return tuple(replace_struct(finding, caused_by=cause(finding)) for finding in findings)
 

@@ -10,21 +10,25 @@ import os
 import sys
 from collections.abc import Sequence
 
+from boardops.budget import Budget
 from boardops.worker import Program, Running, python_program
 
 START = f"{os.path.dirname(os.path.realpath(__file__))}/probes/start.py"
+FIRST = ("host", "nvml", "cuda", "pci")
+"""The probes that every run starts; the others are asked because of what these say."""
 
 
-def command_lines(*, cpu: bool, root: str = "/") -> dict[str, list[str]]:
+def command_lines(*, cpu: bool, budget: Budget, root: str = "/") -> dict[str, list[str]]:
     """How each probe of this machine is started, by its name. `root` stands in for the root of its files, for tests."""
     below = [] if root == "/" else ["--root", root]
     torch = _found("torch/version.py")
     library = _found("pynvml.py")
     words = {
         "host": [*below, *(["--torch", f"{torch}/torch/version.py"] if torch else []), *(["--cpu"] if cpu else [])],
-        "nvml": ["--path", library] if library else [],
+        "nvml": [*(["--path", library] if library else []), "--patience", f"{budget.patience_seconds:g}"],
         "cuda": [],
         "pci": below,
+        "stuck": below,
     }
     python = python_program(START)
     return {name: [*python, name, *more] for name, more in words.items()}
@@ -35,9 +39,10 @@ def _found(name: str) -> str | None:
     return next((folder for folder in sys.path if folder and os.path.isfile(f"{folder}/{name}")), None)
 
 
-def launch(*, cpu: bool, deadline_seconds: float, root: str = "/") -> Running:
+def launch(*, cpu: bool, budget: Budget, root: str = "/") -> Running:
     """The probes of this machine; they run from `with` on, side by side."""
-    return Running([program(name, argv, deadline_seconds) for name, argv in command_lines(cpu=cpu, root=root).items()])
+    argv = command_lines(cpu=cpu, budget=budget, root=root)
+    return Running([program(name, argv[name], budget.first_seconds) for name in FIRST])
 
 
 def program(name: str, argv: Sequence[str], deadline_seconds: float) -> Program:

@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from boardops.outcome import MAX_OUTPUT_BYTES, Kind, Outcome, Program, kind_of, not_started, why_of
 from boardops.threads import Thread, threads_of
@@ -77,8 +78,11 @@ class Running:
         self._grace_seconds = grace_seconds
         self._outcomes: dict[int, Outcome] = {}
         self._children: dict[int, _Child] = {}
+        self.started = time.monotonic()
+        """When the first program was started, in monotonic seconds."""
 
     def __enter__(self) -> Running:
+        self.started = time.monotonic()
         try:
             with _interrupted_later():
                 for number, program in enumerate(self._programs):
@@ -97,8 +101,17 @@ class Running:
     ) -> None:
         self._abandon()
 
-    def wait(self) -> tuple[Outcome, ...]:
-        """The outcomes of all programs, in their order. Every program is bounded by its deadline since its start."""
+    def extend(self, seconds: float) -> None:
+        """Give all programs that still run some more time."""
+        for child in self._children.values():
+            longer = child.program.deadline_seconds + seconds
+            child.program = replace(child.program, deadline_seconds=longer)
+
+    def wait(self, on_end: Callable[[int, Outcome], None] | None = None) -> tuple[Outcome, ...]:
+        """The outcomes of all programs, in their order. Every program is bounded by its deadline since its start.
+
+        `on_end` is called with the number and the outcome of each program that ends.
+        """
         pause = _SHORTEST_PAUSE
         while self._children:
             for number, child in list(self._children.items()):
@@ -106,6 +119,8 @@ class Running:
                 if outcome is not None:
                     self._outcomes[number] = outcome
                     del self._children[number]
+                    if on_end is not None:
+                        on_end(number, outcome)
             if self._children:
                 _pause(self._children.values(), pause)
                 pause = min(pause * 1.5, _LONGEST_PAUSE)

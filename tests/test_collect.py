@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from boardops.assemble import Source
+from boardops.budget import Budget
 from boardops.collect import collect, collect_from
 from boardops.facts import Missing, Values, build_board, build_host
 from boardops.readers import cuda, host, nvml, pci
@@ -32,7 +33,7 @@ def echo(*lines: str) -> str:
 
 
 def test_this_machine() -> None:
-    found = collect(cpu=True, deadline_seconds=60, read_at=READ_AT)
+    found = collect(cpu=True, budget=Budget(60), read_at=READ_AT)
     evidence = found.evidence[0]
     assert (evidence.id, evidence.source, evidence.kind, evidence.outcome) == ("host-1", "host", "probe", "ok")
     assert (evidence.read_at, evidence.why) == (READ_AT, "")
@@ -48,7 +49,7 @@ def test_this_machine() -> None:
 
 
 def test_the_processor_is_no_board_unless_asked_for() -> None:
-    assert all(board["vendor"] != "cpu" for board in collect(cpu=False, deadline_seconds=60, read_at=READ_AT).boards)
+    assert all(board["vendor"] != "cpu" for board in collect(cpu=False, budget=Budget(60), read_at=READ_AT).boards)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_the_processor_is_no_board_unless_asked_for() -> None:
         (echo(HEAD, "noise", KERNEL, END), "partial", "error", "the host probe ended well without it"),
         (echo(HEAD, KERNEL) + "; echo oh >&2; exit 3", "failed", "error", "exit code 3; its last words: oh"),
         (echo(HEAD, KERNEL) + "; kill -SEGV $$", "crashed", "error", "was ended by SIGSEGV"),
-        (echo(HEAD, KERNEL) + "; sleep 60", "timed-out", "timed-out", "did not end within 0.5 s and was killed"),
+        (echo(HEAD, KERNEL) + "; sleep 60", "timed-out", "timed-out", "did not end within 0.45 s and was killed"),
         (echo(HEAD, KERNEL) + "; exec yes", "failed", "error", "printed more than 16777216 bytes and was cut off"),
     ],
 )
@@ -67,7 +68,7 @@ def test_a_probe_that_did_not_end_well_costs_what_it_did_not_say(
     script: str, outcome: str, kind: str, why: str
 ) -> None:
     deadline = 0.5 if outcome == "timed-out" else 60
-    found = collect_from([source(script, boards=[CPU])], deadline_seconds=deadline, read_at=READ_AT)
+    found = collect_from([source(script, boards=[CPU])], budget=Budget(deadline), read_at=READ_AT)
     assert found.host["kernel"] == "6.8"
     missing = found.host["os"]
     assert isinstance(missing, Missing)
@@ -86,7 +87,7 @@ def test_a_probe_that_cannot_be_started(tmp_path: Path, mode: int | None, kind: 
         program.write_text("text")
         program.chmod(mode)
     lost = Source("host", [str(program)], host.read, ("kernel",))
-    found = collect_from([lost], deadline_seconds=60, read_at=READ_AT)
+    found = collect_from([lost], budget=Budget(60), read_at=READ_AT)
     value = found.host["kernel"]
     assert isinstance(value, Missing)
     assert (value.kind, found.evidence[0].outcome) == (kind, kind)
@@ -98,7 +99,7 @@ def test_of_two_sources_the_first_that_has_a_value_counts() -> None:
 
     first = source(echo(HEAD, said(kernel="6.8"), END), name="first")
     second = source(echo(HEAD, said(kernel="5.15", os="Ubuntu"), END), name="second")
-    found = collect_from([first, second], deadline_seconds=60, read_at=READ_AT)
+    found = collect_from([first, second], budget=Budget(60), read_at=READ_AT)
     assert found.host == {"kernel": "6.8", "os": "Ubuntu", "hung_sources": ()}
     assert found.read_from["host"] == {"kernel": "first-1", "os": "second-2"}
     assert [evidence.id for evidence in found.evidence] == ["first-1", "second-2"]
@@ -111,7 +112,7 @@ def test_a_board_that_two_sources_tell_of_is_one_board() -> None:
     other = '{"board": {"pci_address": "0000:5e:00.0", "model": "B"}}'
     first = source(echo(HEAD, said(serial="1"), END), name="pci")
     second = source(echo(HEAD, other, said(model="A"), END), name="nvml")
-    found = collect_from([first, second], deadline_seconds=60, read_at=READ_AT)
+    found = collect_from([first, second], budget=Budget(60), read_at=READ_AT)
     assert found.boards == (
         {"pci_address": "0000:3b:00.0", "serial": "1", "model": "A"},
         {"pci_address": "0000:5e:00.0", "model": "B"},
@@ -121,7 +122,7 @@ def test_a_board_that_two_sources_tell_of_is_one_board() -> None:
 
 def test_a_source_that_hangs_does_not_cost_the_others() -> None:
     found = collect_from(
-        [source("sleep 60", name="stuck"), source(echo(HEAD, KERNEL, END))], deadline_seconds=0.5, read_at=READ_AT
+        [source("sleep 60", name="stuck"), source(echo(HEAD, KERNEL, END))], budget=Budget(0.5), read_at=READ_AT
     )
     assert [evidence.outcome for evidence in found.evidence] == ["timed-out", "ok"]
     assert found.host["kernel"] == "6.8"

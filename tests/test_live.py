@@ -339,6 +339,35 @@ def test_a_hung_board_costs_its_own_row(tmp_path: Path) -> None:
     assert [board["readiness"] for board in report["boards"]].count("ready") == 7
 
 
+def test_more_boards_get_more_time(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path, 10)
+    assert machine_.nvml is not None
+    # Ten boards that take a second each: longer than the sources of eight boards may take.
+    machine_.nvml = machine_.nvml.delay("nvmlInit*", 9.5)
+    code, report, _ = machine_.check()
+    assert code == 0, report["cause"]
+    code, report, _ = machine_.check("--deadline", "3")
+    assert code == 3 and outcomes(report)["nvml"] == "timed-out"
+
+
+def test_what_hangs_is_looked_for_after_a_source_was_silent(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path, 2)
+    assert machine_.nvml is not None
+    machine_.nvml = machine_.nvml.hang("nvmlDeviceGetEccMode", board=1)
+    task = "proc/4242/task/4242"
+    stat = f"4242 (nvidia-smi) D {' '.join(['0'] * 18)} 100 0"
+    machine_.files = machine_.files.with_files({f"{task}/stat": stat, f"{task}/wchan": "nv_lock_gpu"})
+    machine_.files = machine_.files.with_files({"proc/uptime": "9000.0 1.0"})
+    code, report, _ = machine_.check("--deadline", "2")
+    assert code == 2
+    assert outcomes(report)["stuck"] == "ok"
+    found = findings(report)["driver.stuck"]
+    assert found["verdict"] == "fail" and "nvidia-smi (pid 4242" in found["reason"] and "nv_lock_gpu" in found["reason"]
+    assert findings(report, 1)["ecc.enabled"]["caused_by"] == "driver.stuck"
+    why = next(entry["why"] for entry in report["evidence"] if entry["source"] == "nvml")
+    assert "0000:2a:00.0 did not answer nvmlDeviceGetEccMode within" in why
+
+
 def test_a_driver_that_hangs_at_its_start_still_gives_every_board_a_row(tmp_path: Path) -> None:
     machine_ = standin(tmp_path)
     assert machine_.nvml is not None

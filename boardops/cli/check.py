@@ -12,7 +12,7 @@ import click
 
 from boardops.cli.main import UNKNOWN, say
 from boardops.cli.output import print_text, write_file
-from boardops.cli.request import Request, begin, now
+from boardops.cli.request import Request, begin, budget_of, now
 from boardops.errors import BoardopsError
 from boardops.report.formats import FORMATS, format_of_ending, render
 
@@ -96,10 +96,8 @@ class Time(click.ParamType[datetime.datetime]):
 @click.option(
     "--deadline",
     type=click.FloatRange(min=0.1, max=86400),
-    default=30.0,
-    show_default=True,
     metavar="SECONDS",
-    help="Time for all sources together.",
+    help="Time for the whole run.  [default: 10, and 1.25 for each board over 8]",
 )
 @click.option("--allow-warnings", is_flag=True, help="Exit 0 instead of 1 when degraded.")
 @click.option("--quiet", is_flag=True, help="Print nothing when ready and one line when not.")
@@ -120,7 +118,7 @@ def command(
     outputs: Sequence[str],
     record: str | None,
     baseline: str | None,
-    deadline: float,
+    deadline: float | None,
     allow_warnings: bool,
     quiet: bool,
     root: str,
@@ -135,8 +133,6 @@ def command(
       boardops check --from nvidia-smi.xml --intent in-service
     """
     del debug  # Read by the command line's outermost function, wherever it stands.
-    if deadline != deadline:  # Not a number; no comparison catches it.
-        raise BoardopsError("--deadline nan is no number of seconds")
     if cpu and files:
         raise BoardopsError("--cpu looks at this machine and --from at files; give one of them")
     if record and files:
@@ -153,7 +149,7 @@ def command(
         boards=tuple(boards),
         cpu=cpu,
         at=at,
-        deadline_seconds=deadline,
+        budget=budget_of(deadline),
         baseline=baseline,
         keep=record is not None,
         root=root,

@@ -14,7 +14,7 @@ from boardops.facts import known
 def command() -> None:
     """List all facts: name, unit or kind, the sources that fill it, what it is."""
     sources: dict[str, set[str]] = {reader.TITLE: set(reader.FILLS) for reader in READERS}
-    for source in all_sources():
+    for source in all_sources(cpu=True):
         of_host, of_boards = source.fills, source.board_fills
         sources[f"live {source.name}"] = {
             *(f"host.{name}" for name in of_host),

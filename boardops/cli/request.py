@@ -10,6 +10,8 @@ import os
 
 from msgspec import Struct
 
+from boardops.budget import Budget
+from boardops.errors import BoardopsError
 from boardops.launch import launch
 from boardops.worker import Running
 
@@ -30,7 +32,7 @@ class Request(Struct, frozen=True):
     boards: tuple[str, ...] = ()
     cpu: bool = False
     at: datetime.datetime | None = None
-    deadline_seconds: float = 30.0
+    budget: Budget = Budget()
     language: str = "en"
     site_rules: str | os.PathLike[str] = SITE_RULES
     keep: bool = False
@@ -51,8 +53,15 @@ def now() -> datetime.datetime:
     return datetime.datetime.now(datetime.timezone.utc)
 
 
+def budget_of(deadline_seconds: float | None) -> Budget:
+    """The time of a run with this `--deadline`. Raises BoardopsError."""
+    if deadline_seconds != deadline_seconds:  # Not a number; no comparison catches it.
+        raise BoardopsError("--deadline nan is no number of seconds")
+    return Budget(deadline_seconds)
+
+
 def begin(request: Request) -> Running:
     """The programs that read this machine, as a context manager; none where files are judged."""
     if request.files:
         return Running(())
-    return launch(cpu=request.cpu, deadline_seconds=request.deadline_seconds, root=request.root)
+    return launch(cpu=request.cpu, budget=request.budget, root=request.root)

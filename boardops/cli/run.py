@@ -74,13 +74,13 @@ def perform_with(running: Running, request: Request, clock: Callable[[], datetim
 def _from_files(request: Request) -> Sources:
     from boardops.cli.files import from_files
 
-    return from_files(request.files, request.deadline_seconds)
+    return from_files(request.files, request.budget.total_seconds)
 
 
 def _baseline(name: str, host: Values, request: Request) -> Baseline:
     from boardops.cli.files import baseline_of
 
-    return baseline_of(name, host, request.deadline_seconds)
+    return baseline_of(name, host, request.budget.total_seconds)
 
 
 def judge(

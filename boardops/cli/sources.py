@@ -33,12 +33,8 @@ class Sources(Struct, frozen=True):
 
 def live(request: Request, running: Running, read_at: str) -> Sources:
     """What the probes of this machine, which run already, print."""
-    found = gather(
-        sources(cpu=request.cpu, root=request.root),
-        running,
-        deadline_seconds=request.deadline_seconds,
-        read_at=read_at,
-    )
+    chosen = sources(cpu=request.cpu, budget=request.budget, root=request.root)
+    found = gather(chosen, running, budget=request.budget, read_at=read_at)
     record = None
     if request.keep:
         from boardops.record import dump
