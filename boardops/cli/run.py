@@ -23,7 +23,7 @@ from boardops.evaluate import evaluate
 from boardops.facts import Board, Facts, Host
 from boardops.locate import shipped
 from boardops.rule import RuleSet
-from boardops.rules import load
+from boardops.ruleset import rules_in_force
 from boardops.score import (
     SCHEMA,
     HostResult,
@@ -55,7 +55,7 @@ def perform(request: Request, now: Callable[[], datetime.datetime]) -> Result:
 def perform_with(running: Running, request: Request, now: Callable[[], datetime.datetime]) -> Performed:
     """Judge what was asked for, with the programs that `begin` started. Raises BoardopsError as `perform` does."""
     started, clock = now(), monotonic()
-    rules = load(rule_layers(request.rules, request.site_rules))
+    rules = rules_in_force(rule_layers(request.rules, request.site_rules))
     left_out = left_out_by(rules, request.only, request.skip)
     needs = read_needs(request.needs)
     sources = _from_files(request) if request.files else live(request, running, stamp(started))
