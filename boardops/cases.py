@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import cast
 
 from msgspec.structs import replace
 
@@ -69,12 +70,12 @@ def _worded(verdict: str, noted: bool | None) -> str:
 
 
 def _judge(rule: Rule, case: Case) -> Judged:
-    return judge(rule, _lookup(case), _peers(rule, case), case.baseline.get(rule.fact))
+    return judge(rule, _lookup(case), _peers(rule, case), cast("Value | None", case.baseline.get(rule.fact)))
 
 
 def _lookup(case: Case) -> Callable[[str], Value]:
     """The facts of a case; whatever it does not give was not collected."""
-    return lambda name: case.given.get(name, NOT_COLLECTED)
+    return lambda name: cast(Value, case.given.get(name, NOT_COLLECTED))
 
 
 def _peers(rule: Rule, case: Case) -> tuple[float, ...]:

@@ -9,9 +9,7 @@ pattern for `matches` is tried on a bounded text only.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Mapping
-from statistics import median
 
 from msgspec import Struct
 
@@ -26,20 +24,20 @@ MAX_PATTERN = 200
 MIN_PEERS = 3
 
 
-class Ref(Struct, frozen=True):
+class Ref(Struct, frozen=True, tag=True):
     """The value of another fact, times a number, plus a number."""
 
     fact: str
-    times: float = 1
-    plus: float = 0
+    times: float | int = 1
+    plus: float | int = 0
 
 
-class Near(Struct, frozen=True):
+class Near(Struct, frozen=True, tag=True):
     """How far a value may lie from the median of its peers, or from its baseline."""
 
-    within: float | None = None
+    within: float | int | None = None
     """Distance in the fact's own unit."""
-    within_ratio: float | None = None
+    within_ratio: float | int | None = None
     """Distance as a share of the reference."""
 
 
@@ -65,13 +63,13 @@ class Test(Struct, frozen=True):
     comparisons: tuple[Comparison, ...]
 
 
-class AllOf(Struct, frozen=True):
+class AllOf(Struct, frozen=True, tag=True):
     """A condition that holds when all of its tests hold."""
 
     tests: tuple[Test, ...]
 
 
-class AnyOf(Struct, frozen=True):
+class AnyOf(Struct, frozen=True, tag=True):
     """A condition that holds when one of its parts holds."""
 
     parts: tuple[AllOf, ...]
@@ -210,6 +208,8 @@ def _read_pattern(item: Item, what: str) -> str:
     pattern = item.text(what)
     if len(pattern) > MAX_PATTERN:
         raise item.error(f"{what} is longer than {MAX_PATTERN} characters")
+    import warnings
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -288,6 +288,8 @@ def reference_of(op: str, peers: tuple[float, ...], baseline: Value | None) -> f
     if op == "near_peers":
         if len(peers) < MIN_PEERS:
             return Missing("not-supported", f"fewer than {MIN_PEERS} other boards of this model to compare with")
+        from statistics import median
+
         return median(peers)
     if isinstance(baseline, (int, float)) and not isinstance(baseline, bool):
         return baseline

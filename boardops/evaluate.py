@@ -29,7 +29,7 @@ from boardops.compare import (
 )
 from boardops.facts import Board, Facts, Host, Missing, Value, board_key, known, value_of
 from boardops.quantities import show
-from boardops.rules import Rule, RuleSet, Waiver, Words
+from boardops.rule import Rule, RuleSet, Waiver, Words
 
 Verdict = Literal["pass", "warn", "fail", "unknown", "skipped", "waived"]
 FOLDABLE = ("warn", "fail", "unknown")

@@ -87,7 +87,7 @@ class Source(Struct, frozen=True):
     confidence: str
 
 
-Given = Scalar | tuple[str, ...] | tuple[Fault, ...] | Missing
+Given = Scalar | tuple[str | Fault, ...] | Missing
 """A fact as a case gives it."""
 
 
@@ -115,10 +115,10 @@ class Rule(Struct, frozen=True):
     expect: tuple[Comparison, ...]
     warn: tuple[Comparison, ...]
     severity: str
-    weight: float
+    weight: float | int
     required: bool
     if_missing: str
-    cap: float | None
+    cap: float | int | None
     caused_by: tuple[str, ...]
     say: Words | None
     remedy: Remedy
@@ -145,9 +145,9 @@ class Waiver(Struct, frozen=True):
 class Scoring(Struct, frozen=True):
     """How findings become a score."""
 
-    coverage_floor: float = 0.8
-    cap_fail: float = 40
-    cap_warn: float = 90
+    coverage_floor: float | int = 0.8
+    cap_fail: float | int = 40
+    cap_warn: float | int = 90
 
 
 class RuleSet(Struct, frozen=True):

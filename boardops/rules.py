@@ -37,7 +37,8 @@ from boardops.rule import (
     Words,
 )
 from boardops.rulefile import read_given, read_rule, read_scoring, read_waiver
-from boardops.yamlfile import Item, YamlError, nearest, read_yaml, short
+from boardops.yamlfile import Item, YamlError, nearest, short
+from boardops.yamltext import read_yaml
 
 _ID = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+")
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from boardops.evaluate import Finding, Findings
 from boardops.facts import Board, Evidence, Facts, Host, board_key
-from boardops.rules import Scoring
+from boardops.rule import Scoring
 
 Readiness = Literal["ready", "degraded", "unknown", "not-ready"]
 ORDER: tuple[Readiness, ...] = ("ready", "degraded", "unknown", "not-ready")

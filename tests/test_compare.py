@@ -21,7 +21,8 @@ from boardops.compare import (
     words,
 )
 from boardops.facts import Fault, Missing, Value, known
-from boardops.yamlfile import YamlError, read_yaml
+from boardops.yamlfile import YamlError
+from boardops.yamltext import read_yaml
 
 HEAT = known()["board.temperature.core_celsius"]
 SIZE = known()["board.memory.used_bytes"]

@@ -11,7 +11,7 @@ import pytest
 
 from boardops.cli.main import COMMANDS
 from boardops.rules import load
-from boardops.yamlfile import read_yaml
+from boardops.yamltext import read_yaml
 from examples.compose import COMMAND, FOLDER, example
 from tests.cli.program import ROOT, boardops
 

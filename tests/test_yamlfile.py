@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boardops.yamlfile import MAX_BYTES, MAX_DEPTH, Item, YamlError, nearest, read_yaml, short
+from boardops.yamlfile import Item, YamlError, nearest, short
+from boardops.yamltext import MAX_BYTES, MAX_DEPTH, read_yaml
 
 LAUGHS = "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n"
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from boardops.catalog.sourced import CONFIDENCES, read_catalog, read_sources, read_whole, text_of
+from boardops.catalog.sourced import CONFIDENCES, read_catalog, read_sources, read_whole, shipped_catalog
 from boardops.yamlfile import Item
 
 SCHEMA = "boardops.boards/1"
@@ -55,9 +55,9 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "features": ("ecc", "row_remapping", "page_retirement", "mig"),
 }
 DOUBTABLE = (*KEYS, *(f"{group}.{key}" for group, keys in GROUPS.items() for key in keys))
-_PCI_ID = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{4}$")
+_PCI_ID = r"^[0-9a-f]{4}:[0-9a-f]{4}$"
 _Value = TypeVar("_Value")
-_ID = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*$")
+_ID = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 
 
 class Doubt(Struct, frozen=True):
@@ -79,7 +79,7 @@ class BoardEntry(Struct, frozen=True):
     pci_ids: tuple[str, ...]
     """Such as `10de:2330`."""
     architecture: str | None
-    memory_gb: float | None
+    memory_gb: float | int | None
     """Nominal, per device, in the GB of the data sheet."""
     memory_type: str | None
     pcie_generation: int | None
@@ -89,10 +89,10 @@ class BoardEntry(Struct, frozen=True):
     link_kind: str | None
     """One of LINK_KINDS."""
     link_count: int | None
-    tdp_watts: float | None
-    slowdown_celsius: float | None
-    shutdown_celsius: float | None
-    memory_max_celsius: float | None
+    tdp_watts: float | int | None
+    slowdown_celsius: float | int | None
+    shutdown_celsius: float | int | None
+    memory_max_celsius: float | int | None
     ecc: bool | None
     row_remapping: bool | None
     page_retirement: bool | None
@@ -134,7 +134,7 @@ def find_board(pci_device_id: str | None, model: str | None) -> BoardEntry | Non
 @functools.cache
 def all_boards() -> tuple[BoardEntry, ...]:
     """All entries of the shipped catalog. Raises YamlError where the file is broken."""
-    return read_boards(*text_of("boards.yaml"))
+    return shipped_catalog("boards", tuple[BoardEntry, ...], read_boards)
 
 
 @functools.cache
@@ -198,10 +198,10 @@ def _maybe(keys: Mapping[str, Item], key: str, read: Callable[[Item, str], _Valu
     return read(keys[key], key) if key in keys else None
 
 
-def _matching(item: Item, what: str, pattern: re.Pattern[str]) -> str:
+def _matching(item: Item, what: str, pattern: str) -> str:
     text = item.text(what)
-    if not pattern.match(text):
-        raise item.error(f"{what} must look like {pattern.pattern}, not {text!r}")
+    if not re.match(pattern, text):
+        raise item.error(f"{what} must look like {pattern}, not {text!r}")
     return text
 
 

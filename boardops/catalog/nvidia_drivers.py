@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from boardops.catalog.nvidia_driver_table import Branch, Drivers, LastBranch, read_drivers
-from boardops.catalog.sourced import text_of
+from boardops.catalog.sourced import shipped_catalog
 from boardops.versions import looks_like_version, version_key
 
-_CUDA = re.compile(r"^\s*[vV]?(\d+)\.(\d+)(?:\.|\s*$)")
+_CUDA = r"^\s*[vV]?(\d+)\.(\d+)(?:\.|\s*$)"
 
 
 class SupportEnd(Struct, frozen=True):
@@ -101,7 +101,7 @@ def driver_floor(cuda_version: str) -> Limit | None:
 
     Up to CUDA 10 there is no floor, and only the toolkit's own driver counts.
     """
-    found = _CUDA.match(cuda_version)
+    found = re.match(_CUDA, cuda_version)
     if not found:
         return None
     major, minor = found.groups()
@@ -174,4 +174,4 @@ def _branch_number(driver_version: str) -> int | None:
 @functools.cache
 def nvidia_drivers() -> Drivers:
     """The shipped catalog. Raises YamlError where the file is broken."""
-    return read_drivers(*text_of("nvidia_drivers.yaml"))
+    return shipped_catalog("nvidia_drivers", Drivers, read_drivers)

@@ -7,12 +7,16 @@ nothing of boards, drivers or faults.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from boardops.yamlfile import Item, nearest, read_yaml
+from boardops.kept import kept
+from boardops.yamlfile import Item, nearest
+
+_Value = TypeVar("_Value")
 
 CONFIDENCES = ("high", "medium", "low", "guess")
 """How far to trust a value, from best to worst."""
@@ -31,12 +35,21 @@ class Catalog(Struct, frozen=True):
 
 def text_of(name: str) -> tuple[str, str]:
     """The text of a catalog file in this folder, and its path for error messages."""
-    path = Path(__file__).parent / name
-    return path.read_text(encoding="utf-8"), str(path)
+    path = f"{os.path.dirname(__file__)}/{name}"
+    with open(path, encoding="utf-8") as file:
+        return file.read(), path
+
+
+def shipped_catalog(name: str, type_: Any, read: Callable[[str, str], _Value]) -> _Value:
+    """What `read` makes of a catalog file in this folder, or what it once made of the same text."""
+    text, path = text_of(f"{name}.yaml")
+    return kept(name, text.encode(), type_, lambda: read(text, path))
 
 
 def read_catalog(text: str, file: str, schema: str, parts: Iterable[str]) -> Catalog:
     """The top of a catalog: `schema`, `read`, `sources` and all of `parts`, nothing else."""
+    from boardops.yamltext import read_yaml
+
     names = ("schema", "read", "sources", *parts)
     top = read_yaml(text, file).map("the catalog", names, names)
     top["schema"].one_of("schema", (schema,))

@@ -24,7 +24,7 @@ from boardops.facts import Board, Facts, Host, Values
 from boardops.growth import Baseline, add_growth, baselines_of
 from boardops.locate import shipped
 from boardops.rule import RuleSet
-from boardops.rules import load
+from boardops.ruleset import rules_in_force
 from boardops.score import (
     SCHEMA,
     HostResult,
@@ -56,7 +56,7 @@ def perform(request: Request, clock: Callable[[], datetime.datetime]) -> Result:
 def perform_with(running: Running, request: Request, clock: Callable[[], datetime.datetime]) -> Performed:
     """Judge what was asked for, with the programs that `begin` started. Raises BoardopsError as `perform` does."""
     started, begun = clock(), monotonic()
-    rules = load(rule_layers(request.rules, request.site_rules))
+    rules = rules_in_force(rule_layers(request.rules, request.site_rules))
     left_out = left_out_by(rules, request.only, request.skip)
     needs = read_needs(request.needs)
     sources = _from_files(request) if request.files else live(request, running, stamp(started))
