@@ -25,7 +25,7 @@ def command_lines(*, cpu: bool, budget: Budget, root: str = "/") -> dict[str, li
     library = _found("pynvml.py")
     words = {
         "host": [*below, *(["--torch", f"{torch}/torch/version.py"] if torch else []), *(["--cpu"] if cpu else [])],
-        "nvml": [*(["--path", library] if library else []), "--patience", f"{budget.patience_seconds:g}"],
+        "nvml": [*(["--path", library] if library else []), "--patience", f"{budget.patience_seconds:g}", *below],
         "cuda": [],
         "pci": below,
         "stuck": below,

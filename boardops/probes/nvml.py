@@ -4,13 +4,14 @@ One initialisation of the driver, then a thread per board: ctypes lets go of the
 a board that hangs costs its own facts only. A board's facts are printed in groups as they are read; where the driver
 holds one lock for all, what came before it hung is there. It changes nothing.
 
-`--board ADDRESS` asks one board only. After `--patience SECONDS` it says which question each unfinished board has not
-answered, and goes on waiting. collect.py starts it, readers/nvml.py reads its lines. It imports pynvml and the standard
-library only.
+`--board ADDRESS` asks one board only; `--root DIR` stands for the root of the device nodes. After `--patience SECONDS` it
+says which question each unfinished board has not answered, and goes on waiting. collect.py starts it, readers/nvml.py
+reads its lines. It imports pynvml and the standard library only.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
@@ -40,6 +41,9 @@ HOST_FACTS = (
     "boards_listed_count",
 )
 HEAD_START_SECONDS = 0.002
+CONTROL_NODE = "/dev/nvidiactl"
+MAY_BE_NODE = (4, 9, 999)
+"""Errors of a start that a device node can be the cause of: no permission, driver not loaded, unknown."""
 
 
 class Reader(threading.Thread):
@@ -119,6 +123,32 @@ def wait(readers: Sequence[Reader], seconds: float) -> None:
             say({"problem": f"board {reader.title()} did not answer {reader.board.asked} within {seconds:g} s"})
 
 
+def not_started(error: Any, root: str) -> Mapping[str, str]:
+    """Why the driver did not start. Where its device node cannot be opened, that is the cause, whatever NVML says."""
+    gone = missing_of(error)
+    if getattr(error, "value", None) not in MAY_BE_NODE:
+        return gone
+    try:
+        os.close(os.open(f"{root}{CONTROL_NODE}", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK))
+    except OSError as closed:
+        return why_closed(closed.errno or 0, gone)
+    return gone
+
+
+def why_closed(number: int, gone: Mapping[str, str]) -> Mapping[str, str]:
+    """What an error of the operating system says of the driver's device node; `gone` is what NVML said."""
+    if number == errno.EPERM:
+        why = (
+            "the control group of this container does not let it, as after a systemd reload; start the container again"
+        )
+        return missing("not-permitted", f"{CONTROL_NODE} may not be opened: {why}")
+    if number == errno.EACCES:
+        return missing("not-permitted", f"{CONTROL_NODE} may not be opened by this user")
+    if number == errno.ENOENT:
+        return missing(gone["missing"], f"{gone['why']}, and there is no {CONTROL_NODE} here")
+    return gone
+
+
 def fail(gone: Mapping[str, str]) -> None:
     """Nothing can be read: say why, once for each fact of the host."""
     say({"host": dict.fromkeys(HOST_FACTS, gone)})
@@ -135,7 +165,7 @@ def main(words: Sequence[str]) -> None:
         try:
             nvml.nvmlInit()
         except nvml.NVMLError as error:
-            fail(missing_of(error))
+            fail(not_started(error, (option(words, "--root") or "").rstrip("/")))
         else:
             read_all(option(words, "--board"), float(patience) if patience else None)
     end("nvml")
