@@ -4,9 +4,9 @@ One initialisation of the driver, then a thread per board: ctypes lets go of the
 a board that hangs costs its own facts only. A board's facts are printed in groups as they are read; where the driver
 holds one lock for all, what came before it hung is there. It changes nothing.
 
-`--board ADDRESS` asks one board only; `--root DIR` stands for the root of the device nodes. After `--patience SECONDS` it
-says which question each unfinished board has not answered, and goes on waiting. collect.py starts it, readers/nvml.py
-reads its lines. It imports pynvml and the standard library only.
+`--board ADDRESS` asks one board only; `--root DIR` stands for the root of the device nodes. After `--patience SECONDS`
+it says which question each unfinished board has not answered, and goes on waiting. collect.py starts it,
+readers/nvml.py reads its lines. It imports pynvml and the standard library only.
 """
 
 from __future__ import annotations
