@@ -27,9 +27,9 @@ from boardops.compare import (
     resolve,
     words,
 )
-from boardops.facts import Board, Facts, Host, Missing, Value, board_key, known, value_of
+from boardops.facts import Board, Facts, Missing, Value, board_key, flatten, known, value_of
 from boardops.quantities import show
-from boardops.rule import Rule, RuleSet, Waiver, Words
+from boardops.rule import Rule, RuleSet, Source, Waiver, Words
 
 Verdict = Literal["pass", "warn", "fail", "unknown", "skipped", "waived"]
 FOLDABLE = ("warn", "fail", "unknown")
@@ -41,13 +41,6 @@ class RemedyText(Struct, frozen=True):
     action: str
     text: str
     steps: tuple[str, ...] = ()
-
-
-class SourceText(Struct, frozen=True):
-    """Where a limit comes from."""
-
-    text: str
-    confidence: str
 
 
 class Waived(Struct, frozen=True):
@@ -78,7 +71,7 @@ class Finding(Struct, frozen=True):
     caused_by: str | None
     """The rule whose finding explains this one."""
     remedy: RemedyText
-    source: SourceText
+    source: Source
     fact: str
     missing: str | None = None
     """In which way the fact is missing, where it is."""
@@ -274,34 +267,32 @@ def evaluate(
     """
     out = left_out or {}
     base = baselines or {}
-    host_lookup = _lookup(facts.host, None)
+    asked = [_prepare(rule, language) for rule in rules.rules]
+    at_host = flatten(facts.host, "host.")
 
-    def find(rule: Rule, key: str, lookup: Lookup, peers: tuple[float, ...]) -> Finding:
+    def find(one: _Asked, key: str, lookup: Lookup, peers: tuple[float, ...]) -> Finding:
+        rule = one.rule
         if rule.id in out:
             missing = Missing("not-collected", out[rule.id])
             judged = Judged("unknown", "", "", f"left out: {out[rule.id]}", missing=missing)
         else:
             judged = judge(rule, lookup, peers, base.get(key, {}).get(rule.fact), language)
-        return _finding(rule, judged, facts.evidence_of(key, _names(rule)), language)
+        return _finding(one, judged, facts.evidence_of(key, one.names))
 
-    def find_at_host(rule: Rule) -> Finding:
-        if rule.vendor and facts.boards and rule.vendor not in vendors:
+    def find_at_host(one: _Asked) -> Finding:
+        vendor = one.rule.vendor
+        if vendor and facts.boards and vendor not in vendors:
             # Without any board nobody knows which vendor's boards should be here.
-            return _finding(rule, Judged("skipped", "", "", f"no {rule.vendor} board is here"), (), language)
-        return find(rule, "host", host_lookup, ())
+            return _finding(one, Judged("skipped", "", "", f"no {vendor} board is here"), ())
+        return find(one, "host", at_host.__getitem__, ())
 
     vendors = {board.vendor for board in facts.boards}
-    host = tuple(find_at_host(rule) for rule in rules.rules if rule.subject == "host")
+    host = tuple(find_at_host(one) for one in asked if one.rule.subject == "host")
     boards = []
+    of_boards = [one for one in asked if one.rule.subject == "board"]
     for board in facts.boards:
-        lookup = _lookup(facts.host, board)
-        boards.append(
-            tuple(
-                find(rule, board_key(board), lookup, _peers(rule, board, facts.boards))
-                for rule in rules.rules
-                if rule.subject == "board"
-            )
-        )
+        key, lookup = board_key(board), {**at_host, **flatten(board, "board.")}.__getitem__
+        boards.append(tuple(find(one, key, lookup, _peers(one, board, facts.boards)) for one in of_boards))
     by_id = {rule.id: rule for rule in rules.rules}
     folded_host = _fold(host, {}, by_id)
     hostname = facts.host.hostname if isinstance(facts.host.hostname, str) else ""
@@ -317,22 +308,33 @@ def evaluate(
     )
 
 
-def _lookup(host: Host, board: Board | None) -> Lookup:
-    def lookup(name: str) -> Value:
-        first, _, rest = name.partition(".")
-        subject: Struct | None = host if first == "host" else board
-        assert subject is not None, name
-        return value_of(subject, rest)
+class _Asked(Struct, frozen=True):
+    """A rule with what is the same for all boards."""
 
-    return lookup
+    rule: Rule
+    names: tuple[str, ...]
+    """All facts that it looks at, by full dotted name."""
+    near_peers: bool
+    title: str
+    remedy: RemedyText
 
 
-def _peers(rule: Rule, board: Board, boards: tuple[Board, ...]) -> tuple[float, ...]:
-    if not any(comparison.op == "near_peers" for comparison in (*rule.expect, *rule.warn)):
+def _prepare(rule: Rule, language: str) -> _Asked:
+    remedy = RemedyText(
+        rule.remedy.action,
+        in_language(rule.remedy.text, language),
+        tuple(in_language(step, language) for step in rule.remedy.steps),
+    )
+    near_peers = any(comparison.op == "near_peers" for comparison in (*rule.expect, *rule.warn))
+    return _Asked(rule, tuple(_names(rule)), near_peers, in_language(rule.title, language), remedy)
+
+
+def _peers(one: _Asked, board: Board, boards: tuple[Board, ...]) -> tuple[float, ...]:
+    if not one.near_peers:
         return ()
     if isinstance(board.model, Missing):
         return ()  # Boards of unknown models are not alike.
-    name = rule.fact.partition(".")[2]
+    name = one.rule.fact.partition(".")[2]
     values = (value_of(other, name) for other in boards if other is not board and other.model == board.model)
     return tuple(value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool))
 
@@ -349,11 +351,12 @@ def _names(rule: Rule) -> Iterator[str]:
                 yield from comparison.references()
 
 
-def _finding(rule: Rule, judged: Judged, evidence: tuple[str, ...], language: str) -> Finding:
+def _finding(one: _Asked, judged: Judged, evidence: tuple[str, ...]) -> Finding:
+    rule = one.rule
     kind = judged.missing.kind if judged.missing else None
     return Finding(
         rule=rule.id,
-        title=in_language(rule.title, language),
+        title=one.title,
         verdict=judged.verdict,
         note=judged.reason if judged.noted else None,
         expected=judged.expected,
@@ -364,8 +367,8 @@ def _finding(rule: Rule, judged: Judged, evidence: tuple[str, ...], language: st
         weight=rule.weight,
         required=rule.required and kind != "not-collected",
         caused_by=None,
-        remedy=_remedy(rule, judged, language),
-        source=SourceText(rule.source.text, rule.source.confidence),
+        remedy=_remedy(one, judged),
+        source=rule.source,
         fact=rule.fact,
         missing=kind,
         cap=rule.cap,
@@ -391,14 +394,10 @@ _SEE_AGAIN: Mapping[str, RemedyText] = {
 }
 
 
-def _remedy(rule: Rule, judged: Judged, language: str) -> RemedyText:
-    if judged.verdict == "unknown" and judged.missing is not None and judged.missing.kind in _SEE_AGAIN:
-        return _SEE_AGAIN[judged.missing.kind]
-    return RemedyText(
-        rule.remedy.action,
-        in_language(rule.remedy.text, language),
-        tuple(in_language(step, language) for step in rule.remedy.steps),
-    )
+def _remedy(one: _Asked, judged: Judged) -> RemedyText:
+    if judged.verdict == "unknown" and judged.missing is not None:
+        return _SEE_AGAIN.get(judged.missing.kind, one.remedy)
+    return one.remedy
 
 
 def _concerning(host: tuple[Finding, ...], board: Board) -> dict[str, Finding]:
@@ -420,7 +419,9 @@ def _fold(
                 return name
         return lost if finding.missing == "lost" and finding.rule != lost else None
 
-    return tuple(replace_struct(finding, caused_by=cause(finding)) for finding in findings)
+    return tuple(
+        replace_struct(finding, caused_by=name) if (name := cause(finding)) else finding for finding in findings
+    )
 
 
 def _explains(cause: Finding, finding: Finding) -> bool:
@@ -465,7 +466,7 @@ def _expired(waivers: Iterable[Waiver], today: datetime.date, hostname: str) -> 
                 required=False,
                 caused_by=None,
                 remedy=RemedyText("none", "Renew the waiver or remove it."),
-                source=SourceText("an expired waiver no longer counts", "high"),
+                source=Source("an expired waiver no longer counts", "high"),
                 fact="",
             )
 

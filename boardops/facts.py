@@ -9,7 +9,7 @@ Every layer above uses this module; it knows no vendor, no format, no rule and n
 
 import functools
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -387,12 +387,13 @@ class Facts(Struct, frozen=True):
     read_from: Mapping[str, Mapping[str, str]] = {}
     """For `host` and each board's key: which evidence gave which fact."""
 
-    def evidence_of(self, key: str, names: Iterator[str]) -> tuple[str, ...]:
+    def evidence_of(self, key: str, names: Iterable[str]) -> tuple[str, ...]:
         """Ids of the evidence behind the facts `names` (full dotted names) of the board or host `key`."""
-        ids = dict.fromkeys(
-            self.read_from.get("host" if name.startswith("host.") else key, {}).get(name.partition(".")[2])
-            for name in names
-        )
+        host, own = self.read_from.get("host", {}), self.read_from.get(key, {})
+        ids: dict[str | None, None] = {}
+        for name in names:
+            subject, _, rest = name.partition(".")
+            ids[(host if subject == "host" else own).get(rest)] = None
         return tuple(id for id in ids if id)
 
 
