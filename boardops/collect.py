@@ -86,7 +86,7 @@ def source_named(name: str, *, cpu: bool) -> Source | None:
 def collect(*, cpu: bool, deadline_seconds: float, read_at: str, root: str = "/") -> Collected:
     """Read this machine. With `cpu` the processor is added as a stand-in board; `root` is for tests."""
     with launch(cpu=cpu, deadline_seconds=deadline_seconds, root=root) as running:
-        return gather(sources(cpu=cpu, root=root), running, deadline_seconds=deadline_seconds, read_at=read_at)
+        return gather(running, cpu=cpu, root=root, deadline_seconds=deadline_seconds, read_at=read_at)
 
 
 def collect_from(chosen: Sequence[Source], *, deadline_seconds: float, read_at: str) -> Collected:
@@ -94,9 +94,11 @@ def collect_from(chosen: Sequence[Source], *, deadline_seconds: float, read_at: 
     return assemble(_ask(chosen, deadline_seconds), read_at)
 
 
-def gather(chosen: Sequence[Source], running: Running, *, deadline_seconds: float, read_at: str) -> Collected:
-    """What these sources say, whose programs run already."""
-    return assemble(_answers(chosen, running.wait(), deadline_seconds), read_at)
+def gather(running: Running, *, cpu: bool, deadline_seconds: float, read_at: str, root: str = "/") -> Collected:
+    """What the probes of this machine say, which were started by `launch` with the same words."""
+    chosen = sources(cpu=cpu, root=root)
+    outcomes = dict(zip(command_lines(cpu=cpu, root=root), running.wait(), strict=True))
+    return assemble(_answers(chosen, [outcomes[source.name] for source in chosen], deadline_seconds), read_at)
 
 
 def _ask(chosen: Sequence[Source], deadline_seconds: float) -> list[Answer]:

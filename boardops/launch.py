@@ -15,11 +15,14 @@ PROBES = f"{os.path.dirname(os.path.realpath(__file__))}/probes"
 
 
 def command_lines(*, cpu: bool, root: str = "/") -> dict[str, list[str]]:
-    """How each probe of this machine is started, by its name. `root` stands in for the root of its files, for tests."""
+    """How each probe of this machine is started, by its name; the one that takes longest comes first.
+
+    `root` stands in for the root of this machine's files, for tests.
+    """
     below = [] if root == "/" else ["--root", root]
     return {
-        "host": [*python_program(f"{PROBES}/host.py"), *below, *(["--cpu"] if cpu else [])],
         "nvml": python_program(f"{PROBES}/nvml.py"),
+        "host": [*python_program(f"{PROBES}/host.py"), *below, *(["--cpu"] if cpu else [])],
         "cuda": python_program(f"{PROBES}/cuda.py", bare=True),
         "pci": [*python_program(f"{PROBES}/pci.py", bare=True), *below],
     }

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from boardops.cli.request import Request, intent_of
-from boardops.collect import gather, sources
+from boardops.collect import gather
 from boardops.facts import Evidence, Value
 from boardops.worker import Running
 
@@ -34,8 +34,9 @@ class Sources(Struct, frozen=True):
 def live(request: Request, running: Running, read_at: str) -> Sources:
     """What the probes of this machine, which run already, print."""
     found = gather(
-        sources(cpu=request.cpu, root=request.root),
         running,
+        cpu=request.cpu,
+        root=request.root,
         deadline_seconds=request.deadline_seconds,
         read_at=read_at,
     )
