@@ -265,46 +265,22 @@ def evaluate(
     `at` is the time that counts for waivers. `left_out` maps rules that were left out to the reason. `baselines` maps a
     board's key, or `host`, to the facts (full dotted names) of its last good run.
     """
-    out = left_out or {}
-    base = baselines or {}
+    finder = _Finder(facts, left_out or {}, baselines or {}, language)
     asked = [_prepare(rule, language) for rule in rules.rules]
-    at_host = flatten(facts.host, "host.")
-
-    def find(one: _Asked, key: str, lookup: Lookup, peers: tuple[float, ...]) -> Finding:
-        rule = one.rule
-        if rule.id in out:
-            missing = Missing("not-collected", out[rule.id])
-            judged = Judged("unknown", "", "", f"left out: {out[rule.id]}", missing=missing)
-        else:
-            judged = judge(rule, lookup, peers, base.get(key, {}).get(rule.fact), language)
-        return _finding(one, judged, facts.evidence_of(key, one.names))
-
-    def find_at_host(one: _Asked) -> Finding:
-        vendor = one.rule.vendor
-        if vendor and facts.boards and vendor not in vendors:
-            # Without any board nobody knows which vendor's boards should be here.
-            return _finding(one, Judged("skipped", "", "", f"no {vendor} board is here"), ())
-        return find(one, "host", at_host.__getitem__, ())
-
-    vendors = {board.vendor for board in facts.boards}
-    host = tuple(find_at_host(one) for one in asked if one.rule.subject == "host")
-    boards = []
+    host = finder.at_host([one for one in asked if one.rule.subject == "host"])
     of_boards = [one for one in asked if one.rule.subject == "board"]
-    for board in facts.boards:
-        key, lookup = board_key(board), {**at_host, **flatten(board, "board.")}.__getitem__
-        boards.append(tuple(find(one, key, lookup, _peers(one, board, facts.boards)) for one in of_boards))
     by_id = {rule.id: rule for rule in rules.rules}
     folded_host = _fold(host, {}, by_id)
     hostname = facts.host.hostname if isinstance(facts.host.hostname, str) else ""
     waive = _waiver_of(rules.waivers, at.date(), hostname)
+    boards = []
+    for board in facts.boards:
+        key = board_key(board)
+        folded = _fold(finder.at_board(of_boards, board, key), _concerning(folded_host, board), by_id)
+        boards.append(tuple(waive(finding, key) for finding in folded))
     return Findings(
         (*(waive(finding, "") for finding in folded_host), *_expired(rules.waivers, at.date(), hostname)),
-        tuple(
-            tuple(
-                waive(finding, board_key(board)) for finding in _fold(findings, _concerning(folded_host, board), by_id)
-            )
-            for board, findings in zip(facts.boards, boards, strict=True)
-        ),
+        tuple(boards),
     )
 
 
@@ -314,9 +290,64 @@ class _Asked(Struct, frozen=True):
     rule: Rule
     names: tuple[str, ...]
     """All facts that it looks at, by full dotted name."""
-    near_peers: bool
+    compares: bool
+    """Whether it looks at other boards or at an earlier run."""
     title: str
     remedy: RemedyText
+
+
+class _Finder:
+    """Finds what rules say of one host and its boards; what they say of boards that are alike, it finds once."""
+
+    def __init__(
+        self,
+        facts: Facts,
+        left_out: Mapping[str, str],
+        baselines: Mapping[str, Mapping[str, Value]],
+        language: str,
+    ) -> None:
+        self._facts, self._left_out, self._baselines, self._language = facts, left_out, baselines, language
+        self._host = flatten(facts.host, "host.")
+        self._alike: dict[tuple[object, ...], Judged] = {}
+
+    def at_host(self, asked: Iterable[_Asked]) -> tuple[Finding, ...]:
+        """The findings of rules for the host."""
+        vendors = {board.vendor for board in self._facts.boards}
+        findings = []
+        for one in asked:
+            vendor = one.rule.vendor
+            if vendor and vendors and vendor not in vendors:
+                # Without any board nobody knows which vendor's boards should be here.
+                findings.append(_finding(one, Judged("skipped", "", "", f"no {vendor} board is here"), ()))
+            else:
+                findings.append(self._find(one, "host", self._host.__getitem__, ()))
+        return tuple(findings)
+
+    def at_board(self, asked: Iterable[_Asked], board: Board, key: str) -> tuple[Finding, ...]:
+        """The findings of rules for boards."""
+        lookup = {**self._host, **flatten(board, "board.")}.__getitem__
+        return tuple(self._find(one, key, lookup, _peers(one, board, self._facts.boards)) for one in asked)
+
+    def _find(self, one: _Asked, key: str, lookup: Lookup, peers: tuple[float, ...]) -> Finding:
+        rule = one.rule
+        if rule.id in self._left_out:
+            why = self._left_out[rule.id]
+            judged = Judged("unknown", "", "", f"left out: {why}", missing=Missing("not-collected", why))
+        elif one.compares:
+            baseline = self._baselines.get(key, {}).get(rule.fact)
+            judged = judge(rule, lookup, peers, baseline, self._language)
+        else:
+            judged = self._judge(one, lookup)
+        return _finding(one, judged, self._facts.evidence_of(key, one.names))
+
+    def _judge(self, one: _Asked, lookup: Lookup) -> Judged:
+        seen = (one.rule.id, *map(lookup, one.names))
+        judged = self._alike.get(seen)
+        if judged is None:
+            judged = judge(one.rule, lookup, language=self._language)
+            if judged.verdict not in {"warn", "fail"} and not judged.noted:
+                self._alike[seen] = judged  # What was found wrong is told with the board's name.
+        return judged
 
 
 def _prepare(rule: Rule, language: str) -> _Asked:
@@ -325,12 +356,12 @@ def _prepare(rule: Rule, language: str) -> _Asked:
         in_language(rule.remedy.text, language),
         tuple(in_language(step, language) for step in rule.remedy.steps),
     )
-    near_peers = any(comparison.op == "near_peers" for comparison in (*rule.expect, *rule.warn))
-    return _Asked(rule, tuple(_names(rule)), near_peers, in_language(rule.title, language), remedy)
+    compares = any(comparison.op.startswith("near_") for comparison in (*rule.expect, *rule.warn))
+    return _Asked(rule, tuple(_names(rule)), compares, in_language(rule.title, language), remedy)
 
 
 def _peers(one: _Asked, board: Board, boards: tuple[Board, ...]) -> tuple[float, ...]:
-    if not one.near_peers:
+    if not one.compares:
         return ()
     if isinstance(board.model, Missing):
         return ()  # Boards of unknown models are not alike.
