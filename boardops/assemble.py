@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from boardops.facts import Evidence, Missing, MissingKind, Value, Values, board_key, build_board
+from boardops.facts import Evidence, Missing, MissingKind, Value, Values, key_of
 from boardops.outcome import Outcome
 from boardops.readers.reading import Reading
 
@@ -82,7 +82,7 @@ def assemble(answers: Sequence[Answer], read_at: str) -> Collected:
     for number, answer in enumerate(answers, 1):
         told = _evidence(f"{answer.source.name}-{number}", answer, read_at)
         evidence.append(told)
-        subjects = {board_key(build_board(board)): board for board in _boards(answer)}
+        subjects = {key_of(board): board for board in _boards(answer)}
         subjects["host"] = _owed(answer.source.name, answer.source.fills, answer.reading.host, answer.outcome)
         for key, values in subjects.items():
             _add(known.setdefault(key, {}), read_from.setdefault(key, {}), values, told.id)
@@ -134,7 +134,7 @@ def unfinished(answers: Sequence[Answer], vendor: str) -> tuple[str, ...]:
 
 def _settle_vendor(answers: Sequence[Answer], known: Mapping[str, dict[str, Value]], host_values: Values) -> None:
     """Say of each board of a vendor whether its driver has it, and what its facts are where not."""
-    told = {board_key(build_board(board)) for answer in answers for board in answer.reading.boards}
+    told = {key_of(board) for answer in answers for board in answer.reading.boards}
     # Of a board that nobody told of, the first source that was there at all says why.
     first = next((answer for answer in answers if not not_installed(answer)), answers[0])
     for key, board in known.items():

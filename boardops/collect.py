@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from boardops.assemble import Answer, Collected, Source, assemble, gave_no_answer, not_installed, unfinished
 from boardops.budget import LEAST_SECONDS, Budget
 from boardops.facts import Values
-from boardops.launch import command_lines, launch, program
+from boardops.launch import FIRST, command_lines, launch, program
 from boardops.outcome import Outcome
 from boardops.readers import cuda, host, nvml, pci, stuck
 from boardops.readers.reading import Reading
@@ -96,26 +96,31 @@ def all_sources(*, cpu: bool) -> tuple[Source, ...]:
 def collect(*, cpu: bool, budget: Budget = ANY_TIME, read_at: str, root: str = "/") -> Collected:
     """Read this machine. With `cpu` the processor is added as a stand-in board; `root` is for tests."""
     with launch(cpu=cpu, budget=budget, root=root) as running:
-        return gather(sources(cpu=cpu, budget=budget, root=root), running, budget=budget, read_at=read_at)
+        chosen = sources(cpu=cpu, budget=budget, root=root)
+        return gather(chosen, running, started=FIRST, budget=budget, read_at=read_at)
 
 
 def collect_from(chosen: Sequence[Source], *, budget: Budget, read_at: str) -> Collected:
     """Read these sources. Where two give the same fact, the first that has a value counts."""
     with Running([program(source.name, source.argv, budget.first_seconds) for source in chosen]) as running:
-        return gather(chosen, running, budget=budget, read_at=read_at)
+        names = [source.name for source in chosen]
+        return gather(chosen, running, started=names, budget=budget, read_at=read_at)
 
 
-def gather(chosen: Sequence[Source], running: Running, *, budget: Budget, read_at: str) -> Collected:
-    """What these sources say, whose programs run already."""
+def gather(
+    chosen: Sequence[Source], running: Running, *, started: Sequence[str], budget: Budget, read_at: str
+) -> Collected:
+    """What these sources say, whose programs run already; `started` are their names in the order of their start."""
     more_seconds = 0.0
 
     def look(number: int, outcome: Outcome) -> None:
         nonlocal more_seconds
-        if chosen[number].name == "pci":
-            more_seconds = budget.more_for(len(chosen[number].read(outcome.stdout).boards))
+        if started[number] == "pci":
+            more_seconds = budget.more_for(len(pci.read(outcome.stdout).boards))
             running.extend(more_seconds)
 
-    answers = _read(chosen, running.wait(look))
+    outcomes = dict(zip(started, running.wait(look), strict=True))
+    answers = _read(chosen, [outcomes[source.name] for source in chosen])
     while others := _asked_because_of(answers):
         left = running.started + budget.total_seconds + more_seconds - time.monotonic()
         programs = [program(other.name, other.argv, max(left, LEAST_SECONDS)) for other in others]

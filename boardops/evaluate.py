@@ -27,9 +27,9 @@ from boardops.compare import (
     resolve,
     words,
 )
-from boardops.facts import Board, Facts, Host, Missing, Value, board_key, known, value_of
+from boardops.facts import Board, Facts, Missing, Value, board_key, flatten, known, value_of
 from boardops.quantities import show
-from boardops.rule import Rule, RuleSet, Waiver, Words
+from boardops.rule import Rule, RuleSet, Source, Waiver, Words
 
 Verdict = Literal["pass", "warn", "fail", "unknown", "skipped", "waived"]
 FOLDABLE = ("warn", "fail", "unknown")
@@ -43,13 +43,6 @@ class RemedyText(Struct, frozen=True):
     action: str
     text: str
     steps: tuple[str, ...] = ()
-
-
-class SourceText(Struct, frozen=True):
-    """Where a limit comes from."""
-
-    text: str
-    confidence: str
 
 
 class Waived(Struct, frozen=True):
@@ -80,7 +73,7 @@ class Finding(Struct, frozen=True):
     caused_by: str | None
     """The rule whose finding explains this one."""
     remedy: RemedyText
-    source: SourceText
+    source: Source
     fact: str
     missing: str | None = None
     """In which way the fact is missing, where it is."""
@@ -282,67 +275,107 @@ def evaluate(
     `at` is the time that counts for waivers. `left_out` maps rules that were left out to the reason. `baselines` maps a
     board's key, or `host`, to the facts (full dotted names) of its last good run.
     """
-    out = left_out or {}
-    base = baselines or {}
-    host_lookup = _lookup(facts.host, None)
-
-    def find(rule: Rule, key: str, lookup: Lookup, peers: tuple[float, ...]) -> Finding:
-        if rule.id in out:
-            missing = Missing("not-collected", out[rule.id])
-            judged = Judged("unknown", "", "", f"left out: {out[rule.id]}", missing=missing)
-        else:
-            judged = judge(rule, lookup, peers, base.get(key, {}).get(rule.fact), language)
-        return _finding(rule, judged, facts.evidence_of(key, _names(rule)), language)
-
-    def find_at_host(rule: Rule) -> Finding:
-        if rule.vendor and facts.boards and rule.vendor not in vendors:
-            # Without any board nobody knows which vendor's boards should be here.
-            return _finding(rule, Judged("skipped", "", "", f"no {rule.vendor} board is here"), (), language)
-        return find(rule, "host", host_lookup, ())
-
-    vendors = {board.vendor for board in facts.boards}
-    host = tuple(find_at_host(rule) for rule in rules.rules if rule.subject == "host")
-    boards = []
-    for board in facts.boards:
-        lookup = _lookup(facts.host, board)
-        boards.append(
-            tuple(
-                find(rule, board_key(board), lookup, _peers(rule, board, facts.boards))
-                for rule in rules.rules
-                if rule.subject == "board"
-            )
-        )
+    finder = _Finder(facts, left_out or {}, baselines or {}, language)
+    asked = [_prepare(rule, language) for rule in rules.rules]
+    host = finder.at_host([one for one in asked if one.rule.subject == "host"])
+    of_boards = [one for one in asked if one.rule.subject == "board"]
     by_id = {rule.id: rule for rule in rules.rules}
     folded_host = _fold(host, {}, by_id)
     hostname = facts.host.hostname if isinstance(facts.host.hostname, str) else ""
     waive = _waiver_of(rules.waivers, at.date(), hostname)
+    boards = []
+    for board in facts.boards:
+        key = board_key(board)
+        folded = _fold(finder.at_board(of_boards, board, key), _concerning(folded_host, board), by_id)
+        boards.append(tuple(waive(finding, key) for finding in folded))
     return Findings(
         (*(waive(finding, "") for finding in folded_host), *_expired(rules.waivers, at.date(), hostname)),
-        tuple(
-            tuple(
-                waive(finding, board_key(board)) for finding in _fold(findings, _concerning(folded_host, board), by_id)
-            )
-            for board, findings in zip(facts.boards, boards, strict=True)
-        ),
+        tuple(boards),
     )
 
 
-def _lookup(host: Host, board: Board | None) -> Lookup:
-    def lookup(name: str) -> Value:
-        first, _, rest = name.partition(".")
-        subject: Struct | None = host if first == "host" else board
-        assert subject is not None, name
-        return value_of(subject, rest)
+class _Asked(Struct, frozen=True):
+    """A rule with what is the same for all boards."""
 
-    return lookup
+    rule: Rule
+    names: tuple[str, ...]
+    """All facts that it looks at, by full dotted name."""
+    compares: bool
+    """Whether it looks at other boards or at an earlier run."""
+    title: str
+    remedy: RemedyText
 
 
-def _peers(rule: Rule, board: Board, boards: tuple[Board, ...]) -> tuple[float, ...]:
-    if not any(comparison.op == "near_peers" for comparison in (*rule.expect, *rule.warn)):
+class _Finder:
+    """Finds what rules say of one host and its boards; what they say of boards that are alike, it finds once."""
+
+    def __init__(
+        self,
+        facts: Facts,
+        left_out: Mapping[str, str],
+        baselines: Mapping[str, Mapping[str, Value]],
+        language: str,
+    ) -> None:
+        self._facts, self._left_out, self._baselines, self._language = facts, left_out, baselines, language
+        self._host = flatten(facts.host, "host.")
+        self._alike: dict[tuple[object, ...], Judged] = {}
+
+    def at_host(self, asked: Iterable[_Asked]) -> tuple[Finding, ...]:
+        """The findings of rules for the host."""
+        vendors = {board.vendor for board in self._facts.boards}
+        findings = []
+        for one in asked:
+            vendor = one.rule.vendor
+            if vendor and vendors and vendor not in vendors:
+                # Without any board nobody knows which vendor's boards should be here.
+                findings.append(_finding(one, Judged("skipped", "", "", f"no {vendor} board is here"), ()))
+            else:
+                findings.append(self._find(one, "host", self._host.__getitem__, ()))
+        return tuple(findings)
+
+    def at_board(self, asked: Iterable[_Asked], board: Board, key: str) -> tuple[Finding, ...]:
+        """The findings of rules for boards."""
+        lookup = {**self._host, **flatten(board, "board.")}.__getitem__
+        return tuple(self._find(one, key, lookup, _peers(one, board, self._facts.boards)) for one in asked)
+
+    def _find(self, one: _Asked, key: str, lookup: Lookup, peers: tuple[float, ...]) -> Finding:
+        rule = one.rule
+        if rule.id in self._left_out:
+            why = self._left_out[rule.id]
+            judged = Judged("unknown", "", "", f"left out: {why}", missing=Missing("not-collected", why))
+        elif one.compares:
+            baseline = self._baselines.get(key, {}).get(rule.fact)
+            judged = judge(rule, lookup, peers, baseline, self._language)
+        else:
+            judged = self._judge(one, lookup)
+        return _finding(one, judged, self._facts.evidence_of(key, one.names))
+
+    def _judge(self, one: _Asked, lookup: Lookup) -> Judged:
+        seen = (one.rule.id, *map(lookup, one.names))
+        judged = self._alike.get(seen)
+        if judged is None:
+            judged = judge(one.rule, lookup, language=self._language)
+            if judged.verdict not in {"warn", "fail"} and not judged.noted:
+                self._alike[seen] = judged  # What was found wrong is told with the board's name.
+        return judged
+
+
+def _prepare(rule: Rule, language: str) -> _Asked:
+    remedy = RemedyText(
+        rule.remedy.action,
+        in_language(rule.remedy.text, language),
+        tuple(in_language(step, language) for step in rule.remedy.steps),
+    )
+    compares = any(comparison.op.startswith("near_") for comparison in (*rule.expect, *rule.warn))
+    return _Asked(rule, tuple(_names(rule)), compares, in_language(rule.title, language), remedy)
+
+
+def _peers(one: _Asked, board: Board, boards: tuple[Board, ...]) -> tuple[float, ...]:
+    if not one.compares:
         return ()
     if isinstance(board.model, Missing):
         return ()  # Boards of unknown models are not alike.
-    name = rule.fact.partition(".")[2]
+    name = one.rule.fact.partition(".")[2]
     values = (value_of(other, name) for other in boards if other is not board and other.model == board.model)
     return tuple(value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool))
 
@@ -359,11 +392,12 @@ def _names(rule: Rule) -> Iterator[str]:
                 yield from comparison.references()
 
 
-def _finding(rule: Rule, judged: Judged, evidence: tuple[str, ...], language: str) -> Finding:
+def _finding(one: _Asked, judged: Judged, evidence: tuple[str, ...]) -> Finding:
+    rule = one.rule
     kind = judged.missing.kind if judged.missing else None
     return Finding(
         rule=rule.id,
-        title=in_language(rule.title, language),
+        title=one.title,
         verdict=judged.verdict,
         note=judged.reason if judged.noted else None,
         expected=judged.expected,
@@ -374,8 +408,8 @@ def _finding(rule: Rule, judged: Judged, evidence: tuple[str, ...], language: st
         weight=rule.weight,
         required=rule.required and kind != "not-collected",
         caused_by=None,
-        remedy=_remedy(rule, judged, language),
-        source=SourceText(rule.source.text, rule.source.confidence),
+        remedy=_remedy(one, judged),
+        source=rule.source,
         fact=rule.fact,
         missing=kind,
         cap=rule.cap,
@@ -401,14 +435,10 @@ _SEE_AGAIN: Mapping[str, RemedyText] = {
 }
 
 
-def _remedy(rule: Rule, judged: Judged, language: str) -> RemedyText:
-    if judged.verdict == "unknown" and judged.missing is not None and judged.missing.kind in _SEE_AGAIN:
-        return _SEE_AGAIN[judged.missing.kind]
-    return RemedyText(
-        rule.remedy.action,
-        in_language(rule.remedy.text, language),
-        tuple(in_language(step, language) for step in rule.remedy.steps),
-    )
+def _remedy(one: _Asked, judged: Judged) -> RemedyText:
+    if judged.verdict == "unknown" and judged.missing is not None:
+        return _SEE_AGAIN.get(judged.missing.kind, one.remedy)
+    return one.remedy
 
 
 def _concerning(host: tuple[Finding, ...], board: Board) -> dict[str, Finding]:
@@ -433,7 +463,9 @@ def _fold(
                 return name
         return lost if finding.missing == "lost" and finding.rule != lost else None
 
-    return tuple(replace_struct(finding, caused_by=cause(finding)) for finding in findings)
+    return tuple(
+        replace_struct(finding, caused_by=name) if (name := cause(finding)) else finding for finding in findings
+    )
 
 
 def _explains(cause: Finding, finding: Finding) -> bool:
@@ -478,7 +510,7 @@ def _expired(waivers: Iterable[Waiver], today: datetime.date, hostname: str) -> 
                 required=False,
                 caused_by=None,
                 remedy=RemedyText("none", "Renew the waiver or remove it."),
-                source=SourceText("an expired waiver no longer counts", "high"),
+                source=Source("an expired waiver no longer counts", "high"),
                 fact="",
             )
 

@@ -9,7 +9,7 @@ Every layer above uses this module; it knows no vendor, no format, no rule and n
 
 import functools
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -423,28 +423,41 @@ class Facts(Struct, frozen=True):
     read_from: Mapping[str, Mapping[str, str]] = {}
     """For `host` and each board's key: which evidence gave which fact."""
 
-    def evidence_of(self, key: str, names: Iterator[str]) -> tuple[str, ...]:
+    def evidence_of(self, key: str, names: Iterable[str]) -> tuple[str, ...]:
         """Ids of the evidence behind the facts `names` (full dotted names) of the board or host `key`."""
-        ids = dict.fromkeys(
-            self.read_from.get("host" if name.startswith("host.") else key, {}).get(name.partition(".")[2])
-            for name in names
-        )
+        host, own = self.read_from.get("host", {}), self.read_from.get(key, {})
+        ids: dict[str | None, None] = {}
+        for name in names:
+            subject, _, rest = name.partition(".")
+            ids[(host if subject == "host" else own).get(rest)] = None
         return tuple(id for id in ids if id)
 
 
 def board_key(board: Board) -> str:
     """What a board is followed by: its PCI address, else its UUID, else vendor and index."""
-    for value in (board.pci_address, board.uuid):
+    return _key(board.pci_address, board.uuid, board.vendor, board.index)
+
+
+def key_of(values: Values) -> str:
+    """The same from a board's facts by dotted name."""
+    return _key(*(values.get(name, NOT_COLLECTED) for name in ("pci_address", "uuid", "vendor", "index")))
+
+
+def _key(pci_address: Value, uuid: Value, vendor: Value, index: Value) -> str:
+    for value in (pci_address, uuid):
         if isinstance(value, str):
             return value
-    return f"{board.vendor}-{board.index}"
+    return f"{vendor}-{index}"
+
+
+_Kind = Literal["number", "text", "flag", "texts", "version", "processes", "faults"]
 
 
 class Fact(Struct, frozen=True):
     """What is known about a fact itself."""
 
     name: str
-    kind: Literal["number", "text", "flag", "texts", "version", "processes", "faults"]
+    kind: _Kind
     unit: str
     """Base unit for a number (`bytes`, `celsius`, ...), `` for anything else."""
     description: str
@@ -453,8 +466,7 @@ class Fact(Struct, frozen=True):
 UNITS = ("bytes", "seconds", "watts", "celsius", "ratio", "hertz", "lanes", "count", "generation")
 
 
-def _unit(name: str) -> str:
-    word = name.rpartition(".")[2]
+def _unit(word: str) -> str:
     for unit in UNITS:
         if word.endswith(f"_{unit}") or word == unit:
             return unit
@@ -463,32 +475,26 @@ def _unit(name: str) -> str:
     return "count"
 
 
-def _kind(name: str, hint: Any) -> Literal["number", "text", "flag", "texts", "version", "processes", "faults"]:
-    if name.endswith("_version"):
-        return "version"
-    kinds: dict[Any, Literal["number", "text", "flag", "texts", "processes", "faults"]] = {
-        Text: "text",
-        Count: "number",
-        Number: "number",
-        Flag: "flag",
-        Texts: "texts",
-        Processes: "processes",
-        Faults: "faults",
-    }
-    return kinds[hint]
+_KINDS: Mapping[Any, _Kind] = {
+    Text: "text",
+    Count: "number",
+    Number: "number",
+    Flag: "flag",
+    Texts: "texts",
+    Processes: "processes",
+    Faults: "faults",
+}
 
 
 def _walk(group: type[Struct], prefix: str) -> Iterator[Fact]:
-    hints = typing.get_type_hints(group, include_extras=True)
-    for field in msgspec.structs.fields(group):
-        hint = hints[field.name]
-        name = f"{prefix}.{field.name}"
-        if isinstance(hint, type) and issubclass(hint, Struct):
+    # This module does not postpone its annotations: they are the types themselves, and need no evaluation.
+    for word, hint in group.__annotations__.items():
+        name = f"{prefix}.{word}"
+        if isinstance(hint, type):
             yield from _walk(hint, name)
             continue
-        base, meta = typing.get_args(hint)
-        kind = _kind(name, base)
-        yield Fact(name, kind, _unit(name) if kind == "number" else "", meta.description)
+        kind: _Kind = "version" if word.endswith("_version") else _KINDS[hint.__origin__]
+        yield Fact(name, kind, _unit(word) if kind == "number" else "", hint.__metadata__[0].description)
 
 
 @functools.cache
@@ -516,8 +522,9 @@ def build_host(values: Values) -> Host:
 
 def _nest(values: Values, subject: str) -> dict[str, Any]:
     tree: dict[str, Any] = {}
+    declared = known()
     for name, value in values.items():
-        if f"{subject}.{name}" not in known():
+        if f"{subject}.{name}" not in declared:
             raise msgspec.ValidationError(f"no fact is called {subject}.{name}")
         *groups, word = name.split(".")
         node = tree
@@ -530,10 +537,10 @@ def _nest(values: Values, subject: str) -> dict[str, Any]:
 def flatten(subject: Struct, prefix: str = "") -> dict[str, Value]:
     """The facts of a board or host by dotted name, the opposite of `build_board` and `build_host`."""
     values: dict[str, Value] = {}
-    for field in msgspec.structs.fields(type(subject)):
-        value = getattr(subject, field.name)
+    for name in subject.__struct_fields__:
+        value = getattr(subject, name)
         if isinstance(value, Struct) and not isinstance(value, Missing):
-            values.update(flatten(value, f"{prefix}{field.name}."))
+            values.update(flatten(value, f"{prefix}{name}."))
         else:
-            values[prefix + field.name] = value
+            values[prefix + name] = value
     return values

@@ -14,8 +14,8 @@ from boardops.budget import Budget
 from boardops.worker import Program, Running, python_program
 
 START = f"{os.path.dirname(os.path.realpath(__file__))}/probes/start.py"
-FIRST = ("host", "nvml", "cuda", "pci")
-"""The probes that every run starts; the others are asked because of what these say."""
+FIRST = ("nvml", "host", "cuda", "pci")
+"""The probes that every run starts, the longest first; the others are asked because of what these say."""
 
 
 def command_lines(*, cpu: bool, budget: Budget, root: str = "/") -> dict[str, list[str]]:

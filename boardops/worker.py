@@ -36,6 +36,8 @@ Kill = Callable[[int, int], None]
 _MAX_ERROR_BYTES = 64 * 2**10
 GRACE_SECONDS = 2.0
 """How long a killed program may take to be gone."""
+STUCK_SECONDS = 0.2
+"""How long one may that waits in the kernel where no signal reaches it (state `D`), at two looks half of this apart."""
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.001, 0.02
 
 
@@ -202,6 +204,8 @@ class _Child(Struct, eq=False):
     killed: float | None = None
     """When it was killed."""
     killed_for: Literal["timed-out", "too-much-output"] = "timed-out"
+    stuck: float | None = None
+    """How long after it was killed it was first found in state `D`, where every look since found it there."""
 
     def look(self, now: float) -> Outcome | None:
         """The outcome, if it has one now. Kills it where it is over its deadline or its limit."""
@@ -216,9 +220,17 @@ class _Child(Struct, eq=False):
         threads = threads_of(self.process.pid)
         if not threads and self._ended():
             return self._finish(now, self.killed_for)
-        if now - self.killed >= self.grace_seconds:
+        if now - self.killed >= self.grace_seconds or self._is_stuck(now - self.killed, threads):
             return self._let_go(now, threads)
         return None
+
+    def _is_stuck(self, since_kill: float, threads: Sequence[Thread]) -> bool:
+        if not threads or threads[0].state != "D":
+            self.stuck = None
+            return False
+        if self.stuck is None:
+            self.stuck = since_kill
+        return since_kill >= STUCK_SECONDS and since_kill - self.stuck >= STUCK_SECONDS / 2
 
     def stop(self, now: float, why: Literal["timed-out", "too-much-output"]) -> None:
         """Kill the whole group."""

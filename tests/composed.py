@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from boardops.evaluate import Finding, Findings, RemedyText, SourceText, Verdict, evaluate
+from boardops.evaluate import Finding, Findings, RemedyText, Verdict, evaluate
 from boardops.facts import Board, Facts, Value, build_board, build_host
-from boardops.rules import Rule, RuleSet, load
+from boardops.rules import Rule, RuleSet, Source, load
 
 DAY = datetime.datetime(2027, 1, 15, 12, 0, tzinfo=datetime.timezone.utc)
 
@@ -91,7 +91,7 @@ PLAIN = Finding(
     required=True,
     caused_by=None,
     remedy=RemedyText("none", "Nothing."),
-    source=SourceText("a test", "high"),
+    source=Source("a test", "high"),
     fact="board.temperature.core_celsius",
 )
 

@@ -160,6 +160,18 @@ def test_a_program_that_no_kill_reaches_is_let_go() -> None:
         os.waitpid(outcome.pid, 0)
 
 
+def test_a_program_that_waits_where_no_signal_reaches_it_is_let_go_soon() -> None:
+    # After vfork the parent waits in state D until its child ends or runs another program, which it does not.
+    code = "import ctypes; libc = ctypes.CDLL(None); libc.vfork() or libc.pause()"
+    outcome = run([sys.executable, "-c", code], 1.5, kill=lambda _pid, _signal: None, grace_seconds=SLACK_SECONDS)
+    assert outcome.pid is not None
+    os.killpg(outcome.pid, signal.SIGKILL)
+    os.waitpid(outcome.pid, 0)
+    assert (outcome.kind, outcome.state) == ("hung", "D")
+    assert outcome.seconds < SLACK_SECONDS
+    assert outcome.why.endswith("nothing wakes it, as a rule only a reboot does")
+
+
 def test_a_helper_that_no_kill_reaches_is_let_go_though_its_parent_is_gone() -> None:
     def kill_only_the_parent(pid: int, number: int) -> None:
         os.kill(pid, number)

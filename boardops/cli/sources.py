@@ -10,6 +10,7 @@ from msgspec import Struct
 from boardops.cli.request import Request, intent_of
 from boardops.collect import gather, sources
 from boardops.facts import Evidence, Value
+from boardops.launch import FIRST
 from boardops.worker import Running
 
 
@@ -34,7 +35,7 @@ class Sources(Struct, frozen=True):
 def live(request: Request, running: Running, read_at: str) -> Sources:
     """What the probes of this machine, which run already, print."""
     chosen = sources(cpu=request.cpu, budget=request.budget, root=request.root)
-    found = gather(chosen, running, budget=request.budget, read_at=read_at)
+    found = gather(chosen, running, started=FIRST, budget=request.budget, read_at=read_at)
     record = None
     if request.keep:
         from boardops.record import dump

@@ -16,28 +16,26 @@ Readers of the probes call this. It does not know which probe gives which fact.
 from __future__ import annotations
 
 import io
-import json
-import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from boardops.facts import Missing, Value, Values, build_board, build_host, known, value_of
+from boardops.readers import odd_line
 from boardops.readers.reading import Reading
 
 MAX_BYTES = 64 * 2**20
 MAX_LINE_BYTES = 2**20
 MAX_LINES = 100_000
 MAX_PROBLEMS = 20
-MAX_DEPTH = 8
-_MAX_RAW = 200
+MAX_QUICK_BYTES = 2**16
+"""A longer line may hold a number that takes long to read."""
 _SHAPES = ("probe", "host", "board", "problem", "end")
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Struct, frozen=True):
     """What the lines of one probe say."""
 
     probe: str | None
@@ -70,15 +68,14 @@ def read_lines(data: bytes) -> Lines:
     return gathered.lines()
 
 
-@dataclass(slots=True)
-class _Gathered:
+class _Gathered(Struct):
     """What was read so far."""
 
     probe: str | None = None
     read_at: str | None = None
-    host: dict[str, Value] = field(default_factory=dict)
-    boards: dict[tuple[Value | None, ...], dict[str, Value]] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
+    host: dict[str, Value] = {}
+    boards: dict[tuple[Value | None, ...], dict[str, Value]] = {}
+    problems: list[str] = []
     more_problems: int = 0
     ended: bool = False
     whole: bool = True
@@ -94,10 +91,10 @@ class _Gathered:
             found = _decode(line[start:])
         except ValueError as error:
             self.whole = self.whole and start == 0 and not line.startswith(b"{")
-            self.problem(f"{place} {_complaint(line, error)}")
+            self.problem(f"{place} {odd_line.complaint(line, error)}")
             return
         if start:
-            self.problem(f"{place} has something before it that is not a probe's: {_raw(line[:start])}")
+            self.problem(f"{place} has something before it that is not a probe's: {odd_line.quoted(line[:start])}")
         self.take(found, place)
 
     def take(self, found: Mapping[str, Any], place: str) -> None:
@@ -113,15 +110,14 @@ class _Gathered:
         elif shape == "end" and isinstance(value, str):
             self.ended = True
         else:
-            self.problem(f"{place} is not a probe's: {_raw(json.dumps(found).encode())}")
+            self.problem(f"{place} is not a probe's: {odd_line.quoted(odd_line.spelled(found).encode())}")
 
     def facts(self, subject: str, raw: Mapping[str, Any], place: str) -> None:
-        values: dict[str, Value] = {}
-        for name, value in raw.items():
-            if f"{subject}.{name}" in known():
-                values[name] = _value(subject, name, value)
-            else:
-                self.problem(f"{place}: no fact is called {subject}.{name[:_MAX_RAW]}")
+        declared = known()
+        for name in raw:
+            if f"{subject}.{name}" not in declared:
+                self.problem(f"{place}: no fact is called {subject}.{name[: odd_line.MAX_SHOWN]}")
+        values = _values(subject, {name: value for name, value in raw.items() if f"{subject}.{name}" in declared})
         into = self.host if subject == "host" else self.boards.setdefault(_identity(values), {})
         for name, value in values.items():
             # What was read once is not lost to a later attempt that failed.
@@ -152,63 +148,35 @@ class _Gathered:
 
 def _decode(line: bytes) -> Mapping[str, Any]:
     """The object in a line. Raises ValueError."""
-    try:
-        found = json.loads(line.decode("utf-8", "replace"), parse_int=_int, parse_float=_float, parse_constant=str)
-        plain = _plain(found, MAX_DEPTH)
-    except RecursionError:
-        raise ValueError("is nested too deeply") from None
-    if not isinstance(plain, dict):
-        raise ValueError("is not an object")
-    return plain
+    if len(line) <= MAX_QUICK_BYTES:
+        try:
+            found = msgspec.json.decode(line)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return odd_line.decode(line)
+        if isinstance(found, dict) and _is_plain(found, odd_line.MAX_DEPTH):
+            return found
+    return odd_line.decode(line)
 
 
-def _int(text: str) -> int | str:
-    # Old Pythons need seconds for a number of a million digits.
-    return int(text) if len(text) <= 20 else text
-
-
-def _float(text: str) -> float | str:
-    number = float(text)
-    return number if math.isfinite(number) else text
-
-
-def _plain(value: Any, depth: int) -> Any:
-    """The value with texts that every later station can write. Raises ValueError where it is too deep."""
-    if isinstance(value, str):
-        # JSON can spell half a surrogate pair, which no file can hold.
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, dict | list) and depth == 0:
-        raise ValueError("is nested too deeply")
+def _is_plain(value: Any, depth: int) -> bool:
+    """Whether a value is neither too deep nor holds numbers that are too large."""
     if isinstance(value, dict):
-        return {_plain(key, depth): _plain(part, depth - 1) for key, part in value.items()}
+        return depth > 0 and all(_is_plain(part, depth - 1) for part in value.values())
     if isinstance(value, list):
-        return [_plain(part, depth - 1) for part in value]
-    return value
+        return depth > 0 and all(_is_plain(part, depth - 1) for part in value)
+    return not isinstance(value, int) or -(10**19) < value < 10**20
 
 
-def _complaint(line: bytes, error: ValueError) -> str:
-    if not line.startswith(b"{"):
-        return f"is not a probe's: {_raw(line)}"
-    if not isinstance(error, json.JSONDecodeError):
-        return f"{error}: {_raw(line)}"
-    if not line.endswith(b"\n"):
-        return f"is cut short: {_raw(line)}"
-    return f"is not JSON: {_raw(line)}"
-
-
-def _raw(text: bytes) -> str:
-    words = text.decode("utf-8", "replace").strip()
-    return repr(words if len(words) <= _MAX_RAW else words[: _MAX_RAW - 3] + "...")
-
-
-def _value(subject: str, name: str, raw: Any) -> Value:
-    """The raw value as its fact has it, or as Missing with the raw text."""
+def _values(subject: str, raw: Mapping[str, Any]) -> Values:
+    """The raw values as their facts have them, or as Missing with the raw text."""
+    build = build_board if subject == "board" else build_host
     try:
-        built = build_board({name: raw}) if subject == "board" else build_host({name: raw})
+        built = build(raw)
     except msgspec.ValidationError:
-        shown = json.dumps(raw, ensure_ascii=False)
-        return Missing("unreadable", shown if len(shown) <= _MAX_RAW else shown[: _MAX_RAW - 3] + "...")
-    return value_of(built, name)
+        if len(raw) > 1:
+            return {name: _values(subject, {name: value})[name] for name, value in raw.items()}
+        return {name: Missing("unreadable", odd_line.spelled(value)) for name, value in raw.items()}
+    return {name: value_of(built, name) for name in raw}
 
 
 def _identity(values: Values) -> tuple[Value | None, ...]:

@@ -78,7 +78,6 @@ class Card:
     skipped: tuple[Finding, ...]
     facts: tuple[Row, ...]
     processes: tuple[Process, ...]
-    open: bool
 
 
 def render(result: Result) -> str:
@@ -115,7 +114,6 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["plain"] = plain
     environment.filters["count"] = count
     environment.globals.update(shapes=SHAPES, verdict_shapes=VERDICT_SHAPES)
     # Every value that is not marked as safe goes through `plain` and is then escaped.
@@ -217,7 +215,6 @@ def _card(
         skipped=tuple(f for f in findings if f.verdict == "skipped"),
         facts=tuple(_rows("host" if isinstance(facts, Host) else "board", facts)),
         processes=processes,
-        open=readiness != "ready",
     )
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boardops.facts import Missing, Process, build_board, build_host, known
+from boardops.readers import odd_line, probe_lines
 from boardops.readers.probe_lines import (
     MAX_BYTES,
     MAX_LINE_BYTES,
@@ -223,3 +224,18 @@ def test_a_text_that_is_cut_gives_what_stands_before_the_cut(length: int) -> Non
     found = read_lines(cut)
     assert len(found.host) == sum(f'"{name}": "x"}}}}'.encode() in cut for name in ("kernel", "os", "hostname"))
     assert not found.ended or cut.endswith(b'"}')
+
+
+@given(
+    st.text(st.sampled_from('{}[]":,\\ud8001eE.+-NaIfinity \n\t') | st.characters(), max_size=40)
+    | VALUES.map(json.dumps)
+)
+def test_a_quick_look_and_a_close_one_see_the_same(text: str) -> None:
+    line = b'{"host": ' + text.encode("utf-8", "surrogatepass") + b"}\n"
+    seen = []
+    for look in (probe_lines._decode, odd_line.decode):
+        try:
+            seen.append(repr(look(line)))
+        except ValueError as error:
+            seen.append(f"{type(error).__name__}: {error}")
+    assert seen[0] == seen[1]
