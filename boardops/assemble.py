@@ -91,6 +91,7 @@ def assemble(answers: Sequence[Answer], read_at: str) -> Collected:
     for vendor in vendors:
         _settle_vendor([answer for answer in answers if answer.source.vendor == vendor], known, host_values)
     _settle_foreign(vendors, known)
+    _settle_bus(answers, known, host_values)
     host_values["hung_sources"] = tuple(_hung(answer) for answer in answers if answer.outcome.kind == "hung")
     # Threads of a probe print in any order; the same machine must always give the same report.
     return Collected(
@@ -158,6 +159,34 @@ def _settle_foreign(vendors: Collection[str], known: Mapping[str, dict[str, Valu
         vendor = board.get("vendor")
         if isinstance(vendor, str) and vendor not in {*vendors, "cpu"} and board.get("on_bus") is True:
             board["in_driver"] = Missing("not-installed", f"this version of boardops has no probe for {vendor} boards")
+
+
+def _settle_bus(answers: Sequence[Answer], known: Mapping[str, dict[str, Value]], host_values: Values) -> None:
+    """Say of each board that a driver has whether the PCI bus shows it, and what its facts from there are where not."""
+    bus = next((answer for answer in answers if "on_bus" in answer.source.board_fills), None)
+    if bus is None:
+        return
+    told = {key_of(board) for board in bus.reading.boards}
+    missing = _why_not_on_bus(bus, host_values)
+    for key, board in known.items():
+        if key not in told and board.get("vendor") != "cpu":
+            board.setdefault("on_bus", False if missing.kind == "lost" else missing)
+            for name in bus.source.board_fills:
+                board.setdefault(name, missing)
+
+
+def _why_not_on_bus(bus: Answer, host_values: Values) -> Missing:
+    """What is to be said of a board that its driver has and the PCI bus does not show."""
+    if bus.outcome.kind != "ok":
+        return Missing(_MISSING[bus.outcome.kind], bus.outcome.why)
+    count = bus.reading.host.get("boards_on_bus_count")
+    if isinstance(count, Missing):
+        return count
+    if "microsoft" in str(host_values.get("kernel")).lower():
+        return Missing("not-supported", "under WSL the PCI bus does not show the boards of the host")
+    if not bus.reading.boards:
+        return Missing("not-permitted", "the PCI bus shows no board at all; a part of /sys may be hidden from here")
+    return Missing("lost", "the driver has the board, the PCI bus no longer shows it")
 
 
 def _why_absent(answer: Answer, board: Values, host_values: Values) -> Missing:

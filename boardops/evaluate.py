@@ -318,6 +318,8 @@ class _Finder:
     ) -> None:
         self._facts, self._left_out, self._baselines, self._language = facts, left_out, baselines, language
         self._host = flatten(facts.host, "host.")
+        container = facts.host.container
+        self._see_again = _SEE_AGAIN_IN_CONTAINER if isinstance(container, str) and container != "none" else _SEE_AGAIN
         self._alike: dict[tuple[object, ...], Judged] = {}
 
     def at_host(self, asked: Iterable[_Asked]) -> tuple[Finding, ...]:
@@ -328,7 +330,8 @@ class _Finder:
             vendor = one.rule.vendor
             if vendor and vendors and vendor not in vendors:
                 # Without any board nobody knows which vendor's boards should be here.
-                findings.append(_finding(one, Judged("skipped", "", "", f"no {vendor} board is here"), ()))
+                skipped = Judged("skipped", "", "", f"no {vendor} board is here")
+                findings.append(_finding(one, skipped, (), self._see_again))
             else:
                 findings.append(self._find(one, "host", self._host.__getitem__, ()))
         return tuple(findings)
@@ -348,7 +351,7 @@ class _Finder:
             judged = judge(rule, lookup, peers, baseline, self._language)
         else:
             judged = self._judge(one, lookup)
-        return _finding(one, judged, self._facts.evidence_of(key, one.names))
+        return _finding(one, judged, self._facts.evidence_of(key, one.names), self._see_again)
 
     def _judge(self, one: _Asked, lookup: Lookup) -> Judged:
         seen = (one.rule.id, *map(lookup, one.names))
@@ -392,7 +395,7 @@ def _names(rule: Rule) -> Iterator[str]:
                 yield from comparison.references()
 
 
-def _finding(one: _Asked, judged: Judged, evidence: tuple[str, ...]) -> Finding:
+def _finding(one: _Asked, judged: Judged, evidence: tuple[str, ...], see_again: Mapping[str, RemedyText]) -> Finding:
     rule = one.rule
     kind = judged.missing.kind if judged.missing else None
     return Finding(
@@ -408,7 +411,7 @@ def _finding(one: _Asked, judged: Judged, evidence: tuple[str, ...]) -> Finding:
         weight=rule.weight,
         required=rule.required and kind != "not-collected",
         caused_by=None,
-        remedy=_remedy(one, judged),
+        remedy=_remedy(one, judged, see_again),
         source=rule.source,
         fact=rule.fact,
         missing=kind,
@@ -419,10 +422,18 @@ def _finding(one: _Asked, judged: Judged, evidence: tuple[str, ...]) -> Finding:
 
 # What to do about a fact that could not be read: make it visible. The rule's own remedy is for what was found.
 _SEE_AGAIN: Mapping[str, RemedyText] = {
-    "not-permitted": RemedyText("grant-access", "Run boardops as root, or give its user the right to read this."),
-    "not-installed": RemedyText("install-tool", "Install what the reason names, so that this can be seen."),
+    "not-permitted": RemedyText(
+        "grant-access",
+        "Run boardops as root, or give its user the right to read this: device nodes belong to a group, as a rule "
+        "video or render.",
+    ),
+    "not-installed": RemedyText(
+        "install-tool", "Install what the reason names, as a rule with the board's driver, so that this can be seen."
+    ),
     "timed-out": RemedyText(
-        "watch", "The driver did not answer in time. Look at what it hangs in, then run the check again."
+        "watch",
+        "The driver did not answer in time. Look at what it hangs in; where it is only slow, run the check again with "
+        "a longer --deadline.",
     ),
     "lost": RemedyText("watch", "The board no longer answers, so this cannot be seen."),
     "not-collected": RemedyText("none", "Nothing to do: the source of this was not read."),
@@ -435,9 +446,24 @@ _SEE_AGAIN: Mapping[str, RemedyText] = {
 }
 
 
-def _remedy(one: _Asked, judged: Judged) -> RemedyText:
+_SEE_AGAIN_IN_CONTAINER: Mapping[str, RemedyText] = {
+    **_SEE_AGAIN,
+    "not-permitted": RemedyText(
+        "grant-access",
+        "Start the container anew with its boards and the right to use them (--gpus all, or the runtime class of the "
+        "cluster; rootless: --group-add keep-groups), and with /sys as it is on the host; or run boardops on the host.",
+    ),
+    "not-installed": RemedyText(
+        "grant-access",
+        "Start the container with its boards (--gpus all, or the runtime class of the cluster), which brings the "
+        "driver's libraries along; or run boardops on the host.",
+    ),
+}
+
+
+def _remedy(one: _Asked, judged: Judged, see_again: Mapping[str, RemedyText]) -> RemedyText:
     if judged.verdict == "unknown" and judged.missing is not None:
-        return _SEE_AGAIN.get(judged.missing.kind, one.remedy)
+        return see_again.get(judged.missing.kind, one.remedy)
     return one.remedy
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -452,3 +453,60 @@ def test_refused_values_are_never_zero(tmp_path: Path) -> None:
     machine_.nvml = machine_.nvml.board(0, temperature=Refused(15))
     _, report, _ = machine_.check()
     assert report["boards"][0]["facts"]["temperature"]["core_celsius"]["missing"] == "lost"
+
+
+def test_a_board_that_only_the_driver_has(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path)
+    machine_.files = machine_.files.missing(6)
+    code, report, _ = machine_.check()
+    assert code == 2 and len(report["boards"]) == 8
+    assert findings(report, 6)["board.on_bus"]["verdict"] == "fail"
+    assert findings(report, 6)["pcie.config"]["caused_by"] == "board.on_bus"
+    assert report["boards"][5]["readiness"] == "ready"
+
+
+@pytest.mark.parametrize("hidden", ["boards", "bus"])
+def test_a_container_with_a_masked_sys_is_unknown_and_not_broken(tmp_path: Path, hidden: str) -> None:
+    machine_ = standin(tmp_path, 2)
+    machine_.files = machine_.files.with_files({"run/.containerenv": ""})
+    machine_.check()
+    bus = tmp_path / "root/sys/bus/pci"
+    shutil.rmtree(bus)
+    if hidden == "boards":
+        (bus / "devices").mkdir(parents=True)
+    code, report, _ = machine_.check()
+    assert code == 3 and len(report["boards"]) == 2
+    found = findings(report, 0)["board.on_bus"]
+    assert (found["verdict"], found["missing"]) == ("unknown", "not-permitted")
+    assert "/sys" in found["remedy"]["text"] and found["remedy"]["action"] == "grant-access"
+    assert not any(f["verdict"] == "fail" for board in report["boards"] for f in board["findings"])
+
+
+def test_under_wsl_the_bus_has_no_boards(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path, 1)
+    machine_.files = machine_.files.with_files({"proc/sys/kernel/osrelease": "5.15.153.1-microsoft-standard-WSL2"})
+    machine_.files = machine_.files.missing(0)
+    code, report, _ = machine_.check()
+    assert findings(report, 0)["board.on_bus"]["verdict"] == "skipped"
+    assert code == 0, [f for f in report["boards"][0]["findings"] if f["verdict"] not in {"pass", "skipped"}]
+
+
+def test_a_container_without_the_drivers_library(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path, 2)
+    machine_.files = machine_.files.no_node(0).no_node(1).with_files({"run/.containerenv": ""})
+    machine_.nvml = machine_.cuda = None
+    code, report, _ = machine_.check(env={"PATH": str(tmp_path)})
+    assert code == 3
+    found = findings(report, 0)["temperature.core"]
+    assert (found["missing"], found["remedy"]["action"]) == ("not-installed", "grant-access")
+    assert "--gpus all" in found["remedy"]["text"]
+
+
+def test_a_guest_with_a_virtual_board(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path, 1)
+    assert machine_.nvml is not None
+    refused = {name: Refused(3) for name in ("ecc_mode", "rows_pending", "temperature", "power_usage", "nvlink_count")}
+    machine_.nvml = machine_.nvml.board(0, virtualization_mode=2, memory_total=8 * 2**30, **refused)
+    code, report, _ = machine_.check()
+    assert code == 0, [f for f in report["boards"][0]["findings"] if f["verdict"] not in {"pass", "skipped"}]
+    assert findings(report, 0)["memory.size"]["verdict"] == "skipped"

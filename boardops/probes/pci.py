@@ -324,15 +324,15 @@ def main(words: Sequence[str]) -> None:
         names = [name for name in sorted(os.listdir(machine.devices)) if is_address(name)]
         found = [board(machine, name) for name in names if is_board(f"{machine.devices}/{name}")]
     except FileNotFoundError:
-        why = "this machine shows no PCI bus"
+        gone = missing("not-permitted", "there is no PCI bus below /sys; it may be hidden from here")
     except OSError as error:
-        why = f"the PCI bus cannot be read: {error.strerror}"
+        gone = missing("error", f"the PCI bus cannot be read: {error.strerror}")
     for values in found or ():
         say({"board": values})
     say(
         {
             "host": {
-                "boards_on_bus_count": missing("error", why) if found is None else sum(map(counts, found)),
+                "boards_on_bus_count": gone if found is None else sum(map(counts, found)),
                 "nvidia_node_count": len(machine.nvidia_nodes),
                 "software.nvidia_module_version": module_version(root),
                 "software.nouveau_loaded": nouveau(root),

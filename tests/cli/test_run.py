@@ -20,6 +20,8 @@ from boardops.evaluate import Finding
 from boardops.facts import Board, Missing
 from boardops.score import Result
 from tests.smi_xml import H100, compose, process, with_tags
+from tests.standin.nvml import Nvml
+from tests.standin.sysfs import machine
 
 PACKAGE = Path(__file__).resolve().parent.parent.parent / "boardops"
 NOW = datetime.datetime(2026, 12, 1, 12, tzinfo=datetime.timezone.utc)
@@ -235,10 +237,11 @@ def test_a_run_that_only_looks_imports_only_what_it_needs(tmp_path: Path) -> Non
 import os, sys
 from boardops.cli.main import run
 sys.stdout = open(os.devnull, "w")
-run(["check", "--format", "json"])
+run(["check", "--format", "json", "--root", {str(tmp_path / "root")!r}])
 print(sorted({NOT_NEEDED} & set(sys.modules)), file=sys.stderr)
 """
-    surroundings = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path)}
+    machine("nvidia", 1).write(tmp_path / "root")
+    surroundings = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path), **Nvml(tmp_path, count=1).environment()}
     surroundings.pop("PYTHONDONTWRITEBYTECODE", None)
     time.sleep(max(0.0, 2.1 - (time.time() - max(path.stat().st_mtime for path in PACKAGE.rglob("*.py")))))
     run = [sys.executable, "-c", code]

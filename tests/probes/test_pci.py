@@ -88,4 +88,4 @@ def test_kernel_modules(tmp_path: Path) -> None:
 
 def test_no_bus_is_an_error_and_not_zero_boards(tmp_path: Path) -> None:
     value = probe(tmp_path).host["boards_on_bus_count"]
-    assert isinstance(value, Missing) and value.kind == "error"
+    assert isinstance(value, Missing) and value.kind == "not-permitted"
