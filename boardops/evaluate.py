@@ -441,7 +441,7 @@ _SEE_AGAIN: Mapping[str, RemedyText] = {
         "none", "Capture the output again; where it stays so, report the text that was not understood."
     ),
     "error": RemedyText(
-        "watch", "Run the check again; where it stays so, read the kernel log for the board's address."
+        "watch", "Run the check again; where it stays so, look at what the reason names, and read the kernel log."
     ),
 }
 

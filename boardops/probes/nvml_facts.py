@@ -57,6 +57,8 @@ def missing_of(error: Exception) -> dict[str, str]:
     """What an error says of the value that it kept us from."""
     if isinstance(error, NoValueError):
         return missing(error.kind, str(error))
+    if isinstance(error, AttributeError):
+        return missing("not-supported", f"this version of pynvml does not know the question ({error.name})")
     code = getattr(error, "value", None)
     if isinstance(code, int) and code in ERRORS:
         return missing(*ERRORS[code])
@@ -413,6 +415,7 @@ COUNTERS: Mapping[str, Read] = {
     "ecc.uncorrected_aggregate_count": ecc(1, 1),
     "ecc.sram_uncorrected_aggregate_count": sram_uncorrected,
     "ecc.sram_threshold_exceeded": lambda board: bool(sram(board).bThresholdExceeded),
+    "ecc.repair_pending": lambda board: any(board.ask("nvmlDeviceGetRepairStatus")),
     "rows.remapped_corrected_count": lambda board: board.ask("nvmlDeviceGetRemappedRows")[0],
     "rows.remapped_uncorrected_count": lambda board: board.ask("nvmlDeviceGetRemappedRows")[1],
     "rows.pending": flag("nvmlDeviceGetRemappedRows", 2),

@@ -87,6 +87,7 @@ BOARD_FILLS: tuple[str, ...] = (
     "ecc.uncorrected_aggregate_count",
     "ecc.sram_uncorrected_aggregate_count",
     "ecc.sram_threshold_exceeded",
+    "ecc.repair_pending",
     "rows.remapped_corrected_count",
     "rows.remapped_uncorrected_count",
     "rows.pending",

@@ -92,7 +92,12 @@ def worst_finding(board: BoardResult, host: Iterable[Finding]) -> Finding | None
     findings = [finding for finding in (*board.findings, *concerning(host, board.vendor)) if _costs(finding)]
     return min(
         findings,
-        key=lambda finding: (COSTLY.index(finding.verdict), finding.caused_by is not None, -finding.weight),
+        key=lambda finding: (
+            COSTLY.index(finding.verdict),
+            finding.caused_by is not None,
+            not finding.required,
+            -finding.weight,
+        ),
         default=None,
     )
 

@@ -603,6 +603,22 @@ nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned int *correc
     return NVML_SUCCESS;
 }
 
+/* Newer than the header: version, then two flags. */
+typedef struct { unsigned version, channel, tpc; } repair_status_t;
+
+nvmlReturn_t nvmlDeviceGetRepairStatus(nvmlDevice_t device, repair_status_t *status)
+{
+    long long channel = 0, tpc = 0;
+    ENTER_BOARD;
+    NEED(status, NVML_ERROR_INVALID_ARGUMENT);
+    NEED(status->version == 0x100000C, NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+    TRY(number(board, &channel, "repair_channel_pending"));
+    TRY(number(board, &tpc, "repair_tpc_pending"));
+    status->channel = (unsigned)channel;
+    status->tpc = (unsigned)tpc;
+    return NVML_SUCCESS;
+}
+
 nvmlReturn_t nvmlDeviceGetRowRemapperHistogram(nvmlDevice_t device, nvmlRowRemapperHistogramValues_t *histogram)
 {
     static const char *const keys[] = {"max", "high", "partial", "low", "none"};

@@ -113,6 +113,8 @@ H100: Mapping[str, Value] = {
     "rows_uncorrected": 0,
     "rows_pending": 0,
     "rows_failed": 0,
+    "repair_channel_pending": 0,
+    "repair_tpc_pending": 0,
     "rows_banks_max": 2560,
     "rows_banks_high": 0,
     "rows_banks_partial": 0,
@@ -156,7 +158,9 @@ def _without(keys: Mapping[str, Value], *beginnings: str) -> dict[str, Value]:
 
 
 V100: Mapping[str, Value] = {
-    **_without(H100, "rows_", "fabric_", "nvlink_", "mig_", "tlimit_", "gsp_", "sram_", "temperature_margin"),
+    **_without(
+        H100, "rows_", "repair_", "fabric_", "nvlink_", "mig_", "tlimit_", "gsp_", "sram_", "temperature_margin"
+    ),
     "name": "Tesla V100-PCIE-32GB",
     "part_number": "900-2G500-0010-000",
     "vbios_version": "88.00.48.00.02",
@@ -186,7 +190,9 @@ V100: Mapping[str, Value] = {
 """A healthy idle V100: it retires pages and has no row remapper, no NVLink, no limits relative to the temperature."""
 
 RTX_4090: Mapping[str, Value] = {
-    **_without(H100, "rows_", "fabric_", "nvlink_", "mig_", "ecc_", "sram_", "part_number", "temperature_memory"),
+    **_without(
+        H100, "rows_", "repair_", "fabric_", "nvlink_", "mig_", "ecc_", "sram_", "part_number", "temperature_memory"
+    ),
     "name": "NVIDIA GeForce RTX 4090",
     "vbios_version": "95.02.18.80.5F",
     "inforom_version": "G002.0000.00.03",
