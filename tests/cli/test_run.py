@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,6 +21,7 @@ from boardops.facts import Board, Missing
 from boardops.score import Result
 from tests.smi_xml import H100, compose, process, with_tags
 
+PACKAGE = Path(__file__).resolve().parent.parent.parent / "boardops"
 NOW = datetime.datetime(2026, 12, 1, 12, tzinfo=datetime.timezone.utc)
 
 
@@ -208,3 +213,24 @@ def test_a_live_run_without_boards_is_unknown(tmp_path: Path) -> None:
     result = perform(Request(site_rules=tmp_path), lambda: NOW)
     assert result.readiness == "unknown"
     assert result.cause is not None and "no board was seen" in result.cause
+
+
+NOT_NEEDED = {"yaml", "hashlib", "difflib", "statistics", "jinja2", "json", "pathlib", "tempfile", "traceback"}
+
+
+def test_a_run_that_only_looks_imports_only_what_it_needs(tmp_path: Path) -> None:
+    # In a process of its own, since pytest imports all of these; the first run may have to read the YAML.
+    code = f"""
+import os, sys
+from boardops.cli.main import run
+sys.stdout = open(os.devnull, "w")
+run(["check", "--format", "json"])
+print(sorted({NOT_NEEDED} & set(sys.modules)), file=sys.stderr)
+"""
+    surroundings = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path)}
+    surroundings.pop("PYTHONDONTWRITEBYTECODE", None)
+    time.sleep(max(0.0, 2.1 - (time.time() - max(path.stat().st_mtime for path in PACKAGE.rglob("*.py")))))
+    run = [sys.executable, "-c", code]
+    for last in ("", "[]\n"):
+        done = subprocess.run(run, env=surroundings, capture_output=True, text=True, check=True)
+        assert done.stderr.endswith(last)
