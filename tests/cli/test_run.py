@@ -19,6 +19,7 @@ from boardops.errors import BoardopsError
 from boardops.evaluate import Finding
 from boardops.facts import Board, Missing
 from boardops.score import Result
+from boardops.worker import Program, Running
 from tests.smi_xml import H100, compose, process, with_tags
 
 PACKAGE = Path(__file__).resolve().parent.parent.parent / "boardops"
@@ -234,3 +235,19 @@ print(sorted({NOT_NEEDED} & set(sys.modules)), file=sys.stderr)
     for last in ("", "[]\n"):
         done = subprocess.run(run, env=surroundings, capture_output=True, text=True, check=True)
         assert done.stderr.endswith(last)
+
+
+def test_an_error_in_the_rules_ends_what_was_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bad.yaml").write_text("schema: boardops.rules/0\n")
+    running = Running([Program(["sh", "-c", f"echo $$ > {tmp_path}/pid; exec sleep 60"], 60)])
+    monkeypatch.setattr("boardops.cli.request.launch", lambda **_: running)
+
+    def clock() -> datetime.datetime:
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            time.sleep(0.01)
+        return NOW
+
+    with pytest.raises(BoardopsError, match=r"bad\.yaml:1: schema must be"):
+        perform(Request(rules=(str(tmp_path / "bad.yaml"),)), clock)
+    # It was killed and reaped before the error left.
+    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
