@@ -101,7 +101,9 @@ class Running:
 
     def wait(self) -> tuple[Outcome, ...]:
         """The outcomes of all programs, in their order. Every program is bounded by its deadline since its start."""
-        pause = _SHORTEST_PAUSE
+        # Where the kernel wakes us at each end, there is no need to look often.
+        wakes = all(child.pidfd is not None for child in self._children.values())
+        pause = _LONGEST_PAUSE if wakes else _SHORTEST_PAUSE
         while self._children:
             for number, child in list(self._children.items()):
                 outcome = child.look(time.monotonic())
