@@ -6,7 +6,7 @@ limit and the fact go together: celsius are never compared to bytes. Nothing her
 pattern for `matches` is tried on a bounded text only.
 """
 
-from __future__ import annotations
+# Annotations are not postponed here: msgspec would evaluate the text of each in every run.
 
 import re
 from collections.abc import Callable, Mapping

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable
 
-_TEXT = re.compile(r"^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z%°/]*)\s*$")
+_TEXT = r"^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z%°/]*)\s*$"
 
 MAX_TEXT = 60
 """Characters that a number with its unit may have."""
@@ -43,7 +43,7 @@ def parse(text: str, unit: str) -> float | int:
     >>> parse("16 GiB", "bytes"), parse("55 %", "ratio"), parse("12", "count")
     (17179869184, 0.55, 12)
     """
-    match = _TEXT.match(text) if len(text) <= MAX_TEXT else None
+    match = re.match(_TEXT, text) if len(text) <= MAX_TEXT else None
     if not match:
         text = text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "..."
         raise ValueError(f"{text!r} is not a number with a unit of {unit}")

@@ -4,7 +4,7 @@ Every module that reads, judges, tests or shows rules uses these; how they are r
 rules.py's business.
 """
 
-from __future__ import annotations
+# Annotations are not postponed here: msgspec would evaluate the text of each in every run.
 
 import datetime
 from collections.abc import Mapping

@@ -19,6 +19,7 @@ Readiness = Literal["ready", "degraded", "unknown", "not-ready"]
 ORDER: tuple[Readiness, ...] = ("ready", "degraded", "unknown", "not-ready")
 """From best to worst."""
 SCHEMA = "boardops.report/1"
+_EARNED = {"pass": 1.0, "warn": 0.5, "fail": 0.0}
 OUTSIDE_FLOOR = ("host.thermal.", "board.check.", "host.software.torch")
 
 
@@ -89,7 +90,7 @@ class Result(Struct, frozen=True):
 
 def earned(finding: Finding) -> float | None:
     """The share of its weight that a finding earns; None where it stays out of the score."""
-    return {"pass": 1.0, "warn": 0.5, "fail": 0.0}.get(finding.verdict)
+    return _EARNED.get(finding.verdict)
 
 
 def raw_score(findings: Iterable[Finding]) -> float | None:

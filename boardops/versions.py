@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-_PART = re.compile(r"\d+|[A-Za-z]+")
+_PART = r"\d+|[A-Za-z]+"
 _BEFORE_RELEASE = {"a": -4, "alpha": -4, "b": -3, "beta": -3, "rc": -2, "pre": -2, "dev": -5}
-_SPEC = re.compile(r"^\s*(>=|<=|==|!=|>|<)\s*(\S+)\s*$")
+_SPEC = r"^\s*(>=|<=|==|!=|>|<)\s*(\S+)\s*$"
 
 Key = tuple[tuple[int, int, str], ...]
 
@@ -39,7 +39,7 @@ def version_key(text: str) -> Key:
     if text[:1] in "vV" and text[1:2].isdigit():
         text = text[1:]
     parts: list[tuple[int, int, str]] = []
-    for part in _PART.findall(text.partition("+")[0]):
+    for part in re.findall(_PART, text.partition("+")[0]):
         if part.isdigit():
             parts.append((1, int(part[:18]), ""))
         else:
@@ -75,7 +75,7 @@ def parse_spec(spec: str) -> tuple[tuple[str, str], ...]:
     """
     pairs = []
     for part in spec.split(","):
-        match = _SPEC.match(part)
+        match = re.match(_SPEC, part)
         if not match or not looks_like_version(match[2]):
             raise ValueError(f"{part.strip()!r} is not an operator (>= <= == != > <) and a version")
         pairs.append((match[1], match[2]))

@@ -114,7 +114,9 @@ class Running:
 
         `on_end` is called with the number and the outcome of each program that ends.
         """
-        pause = _SHORTEST_PAUSE
+        # Where the kernel wakes us at each end, there is no need to look often.
+        wakes = all(child.pidfd is not None for child in self._children.values())
+        pause = _LONGEST_PAUSE if wakes else _SHORTEST_PAUSE
         while self._children:
             for number, child in list(self._children.items()):
                 outcome = child.look(time.monotonic())

@@ -4,7 +4,7 @@ Called by derive.py, which turns an entry into the facts `board.spec.*`. What is
 default. Limits that a board reports itself are not known here and beat these.
 """
 
-from __future__ import annotations
+# Annotations are not postponed here: msgspec would evaluate the text of each in every run.
 
 import functools
 import re

@@ -3,7 +3,7 @@
 Called by nvidia_drivers.py, which answers questions from it. Knows no question and no version of this machine.
 """
 
-from __future__ import annotations
+# Annotations are not postponed here: msgspec would evaluate the text of each in every run.
 
 import datetime
 from collections.abc import Mapping

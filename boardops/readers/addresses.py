@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_ADDRESS = re.compile(r"^([0-9a-fA-F]{1,8}):([0-9a-fA-F]{1,2}):([0-9a-fA-F]{1,2})\.([0-7])$")
+_ADDRESS = r"^([0-9a-fA-F]{1,8}):([0-9a-fA-F]{1,2}):([0-9a-fA-F]{1,2})\.([0-7])$"
 
 
 def pci_address(text: str) -> str:
@@ -13,7 +13,7 @@ def pci_address(text: str) -> str:
     >>> pci_address("00000000:3B:00.0"), pci_address("00010000:01:00.0")
     ('0000:3b:00.0', '00010000:01:00.0')
     """
-    match = _ADDRESS.match(text.strip())
+    match = re.match(_ADDRESS, text.strip())
     if not match:
         raise ValueError(f"{text[:40]!r} is not a PCI address")
     domain, bus, device = (int(part, 16) for part in match.groups()[:3])

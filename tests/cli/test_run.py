@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
 import subprocess
@@ -19,6 +20,7 @@ from boardops.errors import BoardopsError
 from boardops.evaluate import Finding
 from boardops.facts import Board, Missing
 from boardops.score import Result
+from tests.cli.program import boardops
 from tests.smi_xml import H100, compose, process, with_tags
 from tests.standin.nvml import Nvml
 from tests.standin.sysfs import machine
@@ -217,18 +219,7 @@ def test_a_live_run_without_boards_is_unknown(tmp_path: Path) -> None:
     assert result.cause is not None and "no board was seen" in result.cause
 
 
-NOT_NEEDED = {
-    "yaml",
-    "hashlib",
-    "difflib",
-    "statistics",
-    "jinja2",
-    "json",
-    "pathlib",
-    "tempfile",
-    "shutil",
-    "traceback",
-}
+NOT_NEEDED = {"yaml", "hashlib", "difflib", "statistics", "jinja2", "json", "pathlib", "tempfile", "traceback"}
 
 
 def test_a_run_that_only_looks_imports_only_what_it_needs(tmp_path: Path) -> None:
@@ -248,3 +239,19 @@ print(sorted({NOT_NEEDED} & set(sys.modules)), file=sys.stderr)
     for last in ("", "[]\n"):
         done = subprocess.run(run, env=surroundings, capture_output=True, text=True, check=True)
         assert done.stderr.endswith(last)
+
+
+def test_an_error_in_the_rules_ends_what_was_started(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("schema: boardops.rules/0\n")
+    driver = Nvml(tmp_path / "driver", count=1).hang("nvmlInit*")
+    mark = f"BOARDOPS_TEST_MARK={tmp_path}"
+    done = boardops(
+        "check",
+        "--rules",
+        str(tmp_path / "bad.yaml"),
+        env={**driver.environment(), "BOARDOPS_TEST_MARK": str(tmp_path)},
+    )
+    assert done.returncode == 3 and "bad.yaml:1: schema must be" in done.stderr
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            assert mark.encode() not in (folder / "environ").read_bytes().split(b"\0"), folder
