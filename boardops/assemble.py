@@ -260,7 +260,10 @@ def _owed(name: str, fills: Sequence[str], values: Values, outcome: Outcome) -> 
 
 def _evidence(id: str, answer: Answer, read_at: str) -> Evidence:
     source, outcome = answer.source, answer.outcome
-    why = "; ".join(sentence for sentence in (outcome.why, *answer.reading.problems) if sentence)
+    # What a program that did not end well lacks at its end needs no sentence of its own.
+    cut = outcome.kind == "ok" and not answer.reading.complete and not answer.reading.problems
+    missing = f"the last line of the {source.name} probe is missing" if cut else ""
+    why = "; ".join(sentence for sentence in (outcome.why, *answer.reading.problems, missing) if sentence)
     return Evidence(
         id=id,
         source=source.name,

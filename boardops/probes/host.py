@@ -293,11 +293,12 @@ def found_in(path: str, pattern: str) -> str:
 def toolkit_folders(machine: Machine) -> Iterator[str]:
     for name in ("CUDA_HOME", "CUDA_PATH"):
         if os.environ.get(name):
-            yield os.environ[name]
+            yield machine.path(os.environ[name])
     yield machine.path("/usr/local/cuda")
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        if isfile(f"{folder}/nvcc") and os.access(f"{folder}/nvcc", os.X_OK):
-            yield dirname(dirname(realpath(f"{folder}/nvcc")))
+        nvcc = machine.path(f"{folder}/nvcc")
+        if isfile(nvcc) and os.access(nvcc, os.X_OK):
+            yield dirname(dirname(realpath(nvcc)))
 
 
 def torch_value(path: str | None, name: str) -> str:

@@ -200,5 +200,3 @@ def problems_of(lines: Lines, probe: str) -> Iterator[str]:
     elif lines.probe != probe:
         yield f"the lines are those of the probe {lines.probe!r}, not of {probe}"
     yield from lines.problems
-    if not lines.ended:
-        yield f"the last line of the probe {probe} is missing; it was stopped or the text is cut short"

@@ -74,7 +74,7 @@ def _item(item: Item) -> str:
     lines.append(f"- **{finding.remedy.action}**: {escape(finding.remedy.text)}")
     lines += [f"  {number}. {escape(step)}" for number, step in enumerate(finding.remedy.steps, 1)]
     if item.explains:
-        lines.append(f"- explains {len(item.explains)} more: {_named(item.explains)}")
+        lines.append(f"- explains {len(item.explains)} more: {_named(item.explained)}")
     lines.append(
         f"- rule `{finding.rule}`, limit from: {escape(finding.source.text)} (confidence {finding.source.confidence})"
     )
@@ -138,7 +138,7 @@ def _unseen(shown: View) -> Iterator[str]:
 
 
 def _named(rules: tuple[str, ...]) -> str:
-    return ", ".join(f"`{rule}`" for rule in rules)
+    return ", ".join(rule if " " in rule else f"`{rule}`" for rule in rules)
 
 
 def _details(result: Result, shown: View) -> Iterator[str]:

@@ -128,7 +128,7 @@ def _item(page: _Page, item: Item) -> None:
     if finding.remedy.action != "none" or finding.verdict != "unknown":
         page.add(f"{finding.remedy.action}: {plain(finding.remedy.text)}", " " * 8 + "-> ", " " * 11)
     if item.explains:
-        page.add(f"explains {len(item.explains)} more: {plain(', '.join(item.explains))}", " " * 8)
+        page.add(f"explains {len(item.explains)} more: {plain(', '.join(item.explained))}", " " * 8)
 
 
 def places(where: Sequence[Place]) -> str:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from boardops.evaluate import Finding
 from boardops.score import ORDER, BoardResult, Readiness, Result, concerning
 
+MOST_EXPLAINED = 8
 COSTLY = ("fail", "unknown", "warn")
 """Verdicts that are told first, worst first."""
 HOST = "host"
@@ -35,6 +36,12 @@ class Item(Struct, frozen=True):
     """The finding at each place."""
     explains: tuple[str, ...]
     """Rules whose findings this one explains."""
+
+    @property
+    def explained(self) -> tuple[str, ...]:
+        """The first of them, and how many more there are: a lost board explains everything."""
+        more = len(self.explains) - MOST_EXPLAINED
+        return self.explains if more <= 1 else (*self.explains[:MOST_EXPLAINED], f"and {more} more")
 
 
 class Unseen(Struct, frozen=True):

@@ -174,7 +174,7 @@ def test_cuda_toolkits(tmp_path: Path, changes: dict[str, str | None], env: str 
     root = machine(tmp_path, changes)
     if (root / "opt/cuda/bin/nvcc").exists():
         (root / "opt/cuda/bin/nvcc").chmod(0o755)
-    variables = {env: f"{root}/opt/cuda{'/bin' if env == 'PATH' else ''}"} if env else {}
+    variables = {env: f"/opt/cuda{'/bin' if env == 'PATH' else ''}"} if env else {}
     value = probe("--root", str(root), env=variables).host["software.cuda_toolkit_version"]
     assert (value.kind if isinstance(value, Missing) else value) == found
 

@@ -39,7 +39,7 @@ def test_what_a_processor_has_not_is_not_supported() -> None:
 def test_a_text_that_was_cut_says_so() -> None:
     reading = read(TEXT[:120])
     assert (reading.host, reading.boards, reading.complete) == ({}, (), False)
-    assert len(reading.problems) == 2
+    assert len(reading.problems) == 1
 
 
 def test_another_probe_is_not_taken_for_this_one() -> None:
