@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import yaml
 
@@ -37,7 +38,7 @@ def loading(bench: Bench) -> list[Row]:
     reader = getattr(yaml, "CSafeLoader", None)
     if reader is None:
         raise NotMeasuredError("this PyYAML has no CSafeLoader")
-    text = compose(shipped("rules.yaml").read_text(encoding="utf-8"), LINES)
+    text = compose(Path(shipped("rules.yaml")).read_text(encoding="utf-8"), LINES)
     count = len(load([("rules.yaml", text)]).rules)
 
     def ours() -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_every_pair_gives_a_ratio() -> None:
 
 
 def test_composed_rules_load() -> None:
-    text_ = shipped("rules.yaml").read_text(encoding="utf-8")
+    text_ = Path(shipped("rules.yaml")).read_text(encoding="utf-8")
     once, more = (load([("rules.yaml", each)]) for each in (text_, compose(text_, 2000)))
     assert compose(text_, 2000).count("\n") >= 2000
     assert len(more.rules) > len(once.rules)

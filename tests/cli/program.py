@@ -38,7 +38,7 @@ def boardops(
 
 def clean_environment() -> dict[str, str]:
     """This environment without what changes output."""
-    drop = {"NO_COLOR", "TERM", "COLUMNS", "PYTHONUTF8", "PYTHONIOENCODING"}
+    drop = {"LD_LIBRARY_PATH", "NO_COLOR", "TERM", "COLUMNS", "PYTHONUTF8", "PYTHONIOENCODING"}
     return {key: value for key, value in os.environ.items() if key not in drop}
 
 
