@@ -22,7 +22,7 @@ _FEATURES: Mapping[str, tuple[str, ...]] = {
 }
 # Facts that the driver withholds while error correction is off, or while the board is split into instances.
 _NEED_ECC = ("ecc.corrected", "ecc.uncorrected", "ecc.sram", "rows.", "pages.")
-_NEED_WHOLE = ("utilization.",)
+_NEED_WHOLE = ("utilization.", "rows.")
 
 
 _NO_KERNEL_LOG = Missing("not-collected", "this version of boardops does not read the kernel log")

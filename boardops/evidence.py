@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from boardops.errors import BoardopsError
 from boardops.facts import Evidence, Missing, Value, Values
-from boardops.readers import nvidia_smi_xml
+from boardops.readers import nvidia_smi_text, nvidia_smi_xml
 from boardops.readers.markup import MarkupError
 from boardops.readers.reading import Reading
 
@@ -35,7 +35,7 @@ class Reader(Protocol):
     def read(self, data: bytes) -> Reading: ...
 
 
-READERS: tuple[Reader, ...] = (nvidia_smi_xml,)
+READERS: tuple[Reader, ...] = (nvidia_smi_xml, nvidia_smi_text)
 
 _FOREIGN: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG", "a PNG picture"),
@@ -109,8 +109,9 @@ def read_file(file: File) -> Reading:
             if not reading.boards and not reading.complete:
                 raise EvidenceError(f"{file.name}: {reading.problems[0]}")
             return reading
-    known = ", ".join(f"{reader.TITLE} (nvidia-smi -q -x)" for reader in READERS)
-    raise EvidenceError(f"{file.name} {_what(data)}; boardops reads {known}")
+    raise EvidenceError(
+        f"{file.name} {_what(data)}; boardops reads nvidia-smi -q -x, nvidia-smi -q and its own records"
+    )
 
 
 def _what(data: bytes) -> str:

@@ -94,6 +94,12 @@ FIRST = 352
 _POWER = ("gpu_power_readings", "power_readings")
 _LINK = "pci/pci_gpu_link_info"
 
+
+def _ceiling(word: str) -> tuple[str, str]:
+    """A power limit, which stands in a section of its own from driver 610 on."""
+    return f"gpu_ceiling_power_limit/{word}_power_limit", f"{word}_power_limit"
+
+
 FIELDS: tuple[Field, ...] = (
     Field("model", ("product_name",), text_of, FIRST),
     Field("architecture", ("product_architecture",), text_of),
@@ -137,13 +143,13 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "power.limit_watts",
-        tuple(f"{group}/{tag}" for tag in ("current_power_limit", "power_limit") for group in _POWER),
+        tuple(f"{group}/{tag}" for tag in (*_ceiling("current"), "power_limit") for group in _POWER),
         quantity("watts"),
         FIRST,
     ),
     Field(
         "power.default_limit_watts",
-        tuple(f"{group}/default_power_limit" for group in _POWER),
+        tuple(f"{group}/{tag}" for tag in _ceiling("default") for group in _POWER),
         quantity("watts"),
         FIRST,
     ),
