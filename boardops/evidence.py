@@ -6,14 +6,15 @@ value wins. What the facts lead to is not known here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
 from boardops.errors import BoardopsError
-from boardops.facts import Evidence, Missing, Value, Values
-from boardops.readers import nvidia_smi_text, nvidia_smi_xml
+from boardops.facts import Evidence, Missing, Value, Values, key_of
+from boardops.readers import nvidia_smi_csv, nvidia_smi_text, nvidia_smi_xml
 from boardops.readers.markup import MarkupError
 from boardops.readers.reading import Reading
 
@@ -35,7 +36,7 @@ class Reader(Protocol):
     def read(self, data: bytes) -> Reading: ...
 
 
-READERS: tuple[Reader, ...] = (nvidia_smi_xml, nvidia_smi_text)
+READERS: tuple[Reader, ...] = (nvidia_smi_xml, nvidia_smi_text, nvidia_smi_csv)
 
 _FOREIGN: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG", "a PNG picture"),
@@ -50,6 +51,7 @@ _FOREIGN: tuple[tuple[bytes, str], ...] = (
 )
 
 
+_CSV_ROW = re.compile(rb"[^\n]*,[^\n]*(GPU-[0-9a-f]{8}-|[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])")
 _SMI_ERRORS = (
     b"nvidia-smi has failed",
     b"failed to initialize nvml",
@@ -109,9 +111,8 @@ def read_file(file: File) -> Reading:
             if not reading.boards and not reading.complete:
                 raise EvidenceError(f"{file.name}: {reading.problems[0]}")
             return reading
-    raise EvidenceError(
-        f"{file.name} {_what(data)}; boardops reads nvidia-smi -q -x, nvidia-smi -q and its own records"
-    )
+    known = "nvidia-smi -q, with or without -x, its CSV with a header, and its own records"
+    raise EvidenceError(f"{file.name} {_what(data)}; boardops reads {known}")
 
 
 def _what(data: bytes) -> str:
@@ -124,6 +125,8 @@ def _what(data: bytes) -> str:
     if any(words in head.lower() for words in _SMI_ERRORS):
         line = head.decode("utf-8", "replace").strip().splitlines()[0]
         return f"holds an error of nvidia-smi ({line[:160]!r}) and no board"
+    if _CSV_ROW.match(head):
+        return "looks like CSV of nvidia-smi without its header, so nobody can tell its columns"
     return "is not a format that boardops knows"
 
 
@@ -138,10 +141,17 @@ def join(readings: Sequence[tuple[str, str, Reading]]) -> Joined:
     boards: dict[str, dict[str, Value]] = {}
     read_from: dict[str, dict[str, str]] = {"host": {}}
     owners: dict[str, tuple[str, str]] = {}
+    addresses = {
+        board["uuid"]: str(board["pci_address"])
+        for _, _, reading in by_age
+        for board in reading.boards
+        if isinstance(board.get("uuid"), str) and isinstance(board.get("pci_address"), str)
+    }
     for id, name, reading in by_age:
         _add(host, read_from["host"], reading.host, id)
         for board in reading.boards:
-            address = str(board.get("pci_address"))
+            # Of one file only the UUID may be known, of the other both.
+            address = key_of(board) if "pci_address" in board else addresses.get(board.get("uuid", ""), key_of(board))
             _check_owner(owners, address, board.get("uuid"), name)
             _add(boards.setdefault(address, {}), read_from.setdefault(address, {}), board, id)
     return Joined(

@@ -59,7 +59,7 @@ class Time(click.ParamType[datetime.datetime]):
     "files",
     multiple=True,
     metavar="FILE",
-    help="Judge this file instead: nvidia-smi -q with or without -x, or a record; - is standard input.",
+    help="Judge this file instead: nvidia-smi -q, -q -x or CSV, or a record; - is standard input.",
 )
 @click.option("--rules", "rules", multiple=True, metavar="FILE", help="A further rules file, laid over the others.")
 @click.option("--only", multiple=True, metavar="PATTERN", help="Only rules whose id matches, such as 'pcie.*'.")

@@ -11,7 +11,9 @@ import datetime
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from boardops.facts import Missing, Process, Value
+from msgspec.structs import replace
+
+from boardops.facts import Missing, Process, Value, key_of
 from boardops.readers.addresses import pci_address
 from boardops.readers.markup import Element
 from boardops.readers.novalue import missing_of
@@ -34,6 +36,7 @@ from boardops.readers.reading import Reading
 _PCI = r"([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])"
 _UNREACHABLE = re.compile(r"(?:Unable to determine the device handle for|is lost|fallen off).*?\b" + _PCI)
 _MAX_PROCESSES = 4096
+_UNKNOWN_BRANCH = 999
 _DRIVER = ("driver_version", "kmd_version")
 
 Texts = Mapping[str, str]
@@ -82,7 +85,7 @@ def reading_of(
             problems.append(f"GPU {number} is left out: {wrong}")
             complete = False
             continue
-        address = str(board["pci_address"])
+        address = key_of(board)
         if address in boards:
             problems.append(f"GPU {number} has the address of an earlier one, {address}, and is left out")
             complete = False
@@ -98,6 +101,29 @@ def reading_of(
         read_at=_time(texts.get("timestamp", "")),
         complete=complete,
     )
+
+
+def partial_reading_of(
+    texts: Texts,
+    records: Sequence[Element],
+    *,
+    kind: str,
+    title: str,
+    why: str,
+    noise: Sequence[str],
+    whole: bool = True,
+) -> Reading:
+    """The reading of an output that was asked for a part only: what it lacks is `unreadable`, because the file `why`.
+
+    `whole` says that nothing of that part is missing. That a part is fine makes no board ready.
+    """
+    reading = reading_of(texts, records, kind=kind, title=title, error=why, noise=noise)
+    count = reading.host["boards_in_driver_count"]
+    every = isinstance(count, int) and count <= len(reading.boards)
+    listed: Value = len(reading.boards) if every else Missing("unreadable", "the file does not tell of all boards")
+    host = {**reading.host, "boards_listed_count": listed if whole else Missing("unreadable", "the file is not whole")}
+    left_out = [sentence for sentence in reading.problems if sentence.startswith("GPU ")]
+    return replace(reading, host=host, problems=(*noise, *left_out), complete=whole and not left_out)
 
 
 def noise_of(text: str, beside: str) -> list[str]:
@@ -179,7 +205,8 @@ def _value(texts: Texts, entry: Field, cut: str, branch: int | None = None) -> V
     if cut:
         return Missing("unreadable", f"the file {cut}")
     if entry.since is not None and branch is not None and branch >= entry.since:
-        return Missing("unreadable", f"the file lacks it, and drivers of branch {branch} print it")
+        drivers = "drivers" if branch == _UNKNOWN_BRANCH else f"drivers of branch {branch}"
+        return Missing("unreadable", f"the file lacks it, and {drivers} print it")
     return Missing("not-supported", "this driver does not print it", True)
 
 
@@ -197,10 +224,12 @@ def _board(record: Element, number: int, top: Texts, error: str) -> dict[str, Va
     cut = "" if record.complete else error
     values: dict[str, Value] = {
         "vendor": "nvidia",
-        "pci_address": pci_address(texts.get("pci/pci_bus_id") or record.attributes.get("id", "")),
         "index": number,
         "in_driver": True,
     }
+    place = texts.get("pci/pci_bus_id") or record.attributes.get("id", "")
+    if place or not texts.get("uuid"):
+        values["pci_address"] = pci_address(place)
     values["driver_version"] = _value(top, Field("", _DRIVER, text_of), "")
     branch = _branch(top)
     for entry in FIELDS:
@@ -221,7 +250,7 @@ def _board(record: Element, number: int, top: Texts, error: str) -> dict[str, Va
 def _branch(top: Texts) -> int:
     """Branch of the driver; a file that does not tell is taken as one of today's, of which most is asked."""
     number = next((top[tag] for tag in _DRIVER if tag in top), "").partition(".")[0]
-    return int(number) if number.isdigit() and len(number) < 6 else 999
+    return int(number) if number.isdigit() and len(number) < 6 else _UNKNOWN_BRANCH
 
 
 def _total(texts: Texts, tags: tuple[str, ...], cut: str) -> Value:
@@ -331,7 +360,7 @@ def program_of(command: str) -> str:
 
 def _time(text: str) -> str | None:
     """`Fri Aug 21 10:21:36 2026` as RFC 3339. The tool prints local time without a zone; it is taken as UTC."""
-    for pattern in ("%a %b %d %H:%M:%S %Y", "%Y/%m/%d %H:%M:%S", "%Y-%m-%d %H:%M:%S"):
+    for pattern in ("%Y/%m/%d %H:%M:%S.%f", "%a %b %d %H:%M:%S %Y", "%Y/%m/%d %H:%M:%S", "%Y-%m-%d %H:%M:%S"):
         try:
             time = datetime.datetime.strptime(text, pattern)
         except ValueError:

@@ -21,14 +21,11 @@ the same, the tag follows from them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from msgspec.structs import replace
-
-from boardops.facts import Missing
 from boardops.readers.markup import Element
-from boardops.readers.nvidia_smi_boards import FILLS, noise_of, reading_of
+from boardops.readers.nvidia_smi_boards import FILLS, noise_of, partial_reading_of, reading_of
 from boardops.readers.reading import Reading
 
 KIND = "nvidia-smi-text"
@@ -37,7 +34,7 @@ _MARK = b"NVSMI LOG"
 _GPU = re.compile(r"GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*")
 _DEPRECATED = re.compile(r"\s*\[Deprecated[^\]]*\]\s*$")
 _CUT_SHORT = "is cut short: the section Processes of a board is missing"
-_NOT_ASKED = Missing("unreadable", "the file holds only some sections (nvidia-smi -q -d)")
+_NOT_ASKED = "holds only some sections (nvidia-smi -q -d)"
 _BLACKLIST = "retired_pages/pending_blacklist"
 _MAX_BOARDS = 1024
 _MAX_DEPTH = 12
@@ -113,25 +110,11 @@ def read(data: bytes) -> Reading:
         lines.forget_last()
     noise = noise_of(head.decode("utf-8", "replace") + "\n" + "\n".join(lines.odd), "report")
     if lines.are_sections():
-        return _of_sections(lines, noise)
+        return partial_reading_of(lines.texts, lines.records, kind=KIND, title=TITLE, why=_NOT_ASKED, noise=noise)
     short = any(not record.complete for record in lines.records)
     return reading_of(
         lines.texts, lines.records, kind=KIND, title=TITLE, error=_CUT_SHORT if short else "", noise=noise
     )
-
-
-def _of_sections(lines: _Lines, noise: Sequence[str]) -> Reading:
-    """The reading of `nvidia-smi -q -d SECTION`. What nobody asked for is not fine: a section makes no board ready."""
-    reading = reading_of(lines.texts, lines.records, kind=KIND, title=TITLE, error=_CUT_SHORT, noise=noise)
-    boards = tuple(
-        {
-            name: _NOT_ASKED if isinstance(value, Missing) and value.why == f"the file {_CUT_SHORT}" else value
-            for name, value in board.items()
-        }
-        for board in reading.boards
-    )
-    host = {**reading.host, "boards_listed_count": len(boards)}
-    return replace(reading, boards=boards, host=host, problems=tuple(noise), complete=True)
 
 
 @dataclass(slots=True)
