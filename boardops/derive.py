@@ -212,10 +212,7 @@ def _host(host: Values, boards: Sequence[Values], at: datetime.datetime) -> dict
     values["software.nvidia_driver_support_left_seconds"] = _support_left(values, at)
     values["software.cuda_toolkit_driver_version"] = _driver_for(values, "software.cuda_toolkit_version")
     values["software.torch_driver_version"] = _driver_for(values, "software.torch_cuda_version")
-    values["need.offered_board_count"] = sum(
-        board.get("vendor") != "cpu" and board.get("lost") is not True and board.get("in_driver") is not False
-        for board in boards
-    )
+    values["need.offered_board_count"] = _offered_boards(values, boards)
     values["need.offered_cuda_version"] = _offered(values, "software.cuda_driver_version")
     values["vbios_version_count"] = _versions(boards, "vbios_version", "video BIOS")
     values["inforom_version_count"] = _versions(boards, "inforom_version", "InfoROM")
@@ -228,6 +225,24 @@ def _host(host: Values, boards: Sequence[Values], at: datetime.datetime) -> dict
         gone = Missing("not-supported", f"the PCI bus shows no board, and {count.why}")
         values.update({"boards_in_driver_count": gone, "boards_listed_count": gone})
     return values
+
+
+def _offered_boards(values: Values, boards: Sequence[Values]) -> Value:
+    """How many boards can serve. Those that nobody could ask count where they make no difference to the need."""
+    serving, unsure = 0, None
+    for board in boards:
+        in_driver, lost = board.get("in_driver", NOT_COLLECTED), board.get("lost", NOT_COLLECTED)
+        if board.get("vendor") == "cpu" or in_driver is False or lost is True:
+            continue
+        missing = next((value for value in (in_driver, lost) if isinstance(value, Missing)), None)
+        if missing is None:
+            serving += 1
+        elif missing.kind != "not-supported":
+            unsure = unsure or missing
+    need = _number(values, "need.board_count")
+    if unsure is None or (need is not None and serving >= need):
+        return serving
+    return unsure
 
 
 def _support_left(values: Values, at: datetime.datetime) -> Value:

@@ -438,6 +438,13 @@ def board_key(board: Board) -> str:
     return _key(board.pci_address, board.uuid, board.vendor, board.index)
 
 
+def elsewhere(board: Board) -> str | None:
+    """Why a board on this bus is not for this machine to use: kept for a virtual machine, or not given to us."""
+    in_driver = board.in_driver
+    not_ours = isinstance(in_driver, Missing) and in_driver.kind == "not-supported" and board.vendor != "cpu"
+    return in_driver.why if not_ours and isinstance(in_driver, Missing) else None
+
+
 def key_of(values: Values) -> str:
     """The same from a board's facts by dotted name."""
     return _key(*(values.get(name, NOT_COLLECTED) for name in ("pci_address", "uuid", "vendor", "index")))

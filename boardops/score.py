@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from boardops.evaluate import Finding, Findings
-from boardops.facts import Board, Evidence, Facts, Host, board_key
+from boardops.facts import Board, Evidence, Facts, Host, board_key, elsewhere
 from boardops.rule import Scoring
 
 Readiness = Literal["ready", "degraded", "unknown", "not-ready"]
@@ -222,10 +222,11 @@ def score_boards(
                 pci_address=board.pci_address if isinstance(board.pci_address, str) else None,
                 uuid=board.uuid if isinstance(board.uuid, str) else None,
                 selected=chosen,
-                readiness=readiness_of(everything, scoring),
-                score=score_of(everything, scoring),
+                # Nobody looked into a board that is not ours to use.
+                readiness="unknown" if elsewhere(board) else readiness_of(everything, scoring),
+                score=None if elsewhere(board) else score_of(everything, scoring),
                 coverage=round(coverage_of(everything), 3),
-                waterfall=waterfall_of(everything, scoring),
+                waterfall=() if elsewhere(board) else waterfall_of(everything, scoring),
                 findings=own,
                 facts=board,
             )

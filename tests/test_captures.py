@@ -230,7 +230,8 @@ def test_every_value_of_the_manifest_is_read(entry: Mapping[str, Any]) -> None:
     assert len(boards) == len(entry["per_gpu"]) or "compute-apps" in entry["file"]
     for board, fields in zip(boards, entry["per_gpu"], strict="apps" not in entry["file"]):
         for field, value in fields.items():
-            if field not in NOT_FACTS:
+            # The CSV has average and instant power beside each other; the fact is the instant one.
+            if field not in NOT_FACTS and (field != "power.draw" or entry["kind"] != "nvidia-smi-csv"):
                 _check(board, field, value)
     for expected in entry["expected"]:
         number = expected.get("gpu", expected.get("row"))

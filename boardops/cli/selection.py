@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from boardops.errors import BoardopsError
-from boardops.facts import Board, Missing, Value, board_key
+from boardops.facts import Board, Missing, Value, board_key, elsewhere
 from boardops.quantities import parse
 from boardops.readers.addresses import pci_address
 from boardops.rule import RuleSet
@@ -68,9 +68,12 @@ def left_out_by(rules: RuleSet, only: Sequence[str], skip: Sequence[str]) -> dic
 
 
 def select_boards(boards: Sequence[Board], selectors: Sequence[str]) -> tuple[bool, ...]:
-    """Which boards are selected: by PCI address, UUID, serial, index or vendor, with * and ?. Raises BoardopsError."""
+    """Which boards are selected: by PCI address, UUID, serial, index or vendor, with * and ?. Raises BoardopsError.
+
+    Without a selector all that are ours to use.
+    """
     if not selectors:
-        return (True,) * len(boards)
+        return tuple(elsewhere(board) is None for board in boards)
     names = [_names(board) for board in boards]
     for selector in selectors:
         if not any(_selects(selector, words) for words in names):

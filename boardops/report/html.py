@@ -16,13 +16,13 @@ import jinja2
 from markupsafe import Markup
 
 from boardops.evaluate import Finding
-from boardops.facts import Board, Evidence, Fault, Host, Missing, Process, Value, flatten, known
+from boardops.facts import Board, Evidence, Fault, Host, Missing, Process, Value, elsewhere, flatten, known
 from boardops.locate import shipped
 from boardops.quantities import show
 from boardops.report import json as json_report
 from boardops.report.plain import plain
 from boardops.report.text import count, places, reasons, score_words
-from boardops.report.view import COSTLY, explained_by, is_unseen, label, view, worst_finding
+from boardops.report.view import COSTLY, explained_by, is_unseen, label, reason_of, view, worst_finding
 from boardops.score import BoardResult, Result
 
 MANY_BOARDS = 64
@@ -143,7 +143,7 @@ def _cell(board: BoardResult, result: Result) -> dict[str, str]:
         "readiness": board.readiness,
         "score": "–" if board.score is None else f"{board.score:g}",
         "title": f"{label(board)}: {board.readiness}, {score_words(board.score, board.coverage)}"
-        + (f"; {worst.reason}" if worst else ""),
+        + (f"; {said}" if (said := reason_of(board, worst)) else ""),
     }
 
 
@@ -153,7 +153,7 @@ def _board_card(board: BoardResult, sources: dict[str, str]) -> Card:
     return _card(
         key=board.key,
         title=f"{label(board)}  {board.model or board.vendor or ''}",
-        subtitle=", ".join(about),
+        subtitle=", ".join([*about, *([f"left alone: {why}"] if (why := elsewhere(board.facts)) else [])]),
         readiness=board.readiness,
         score=score_words(board.score, board.coverage),
         bars=_bars(board),

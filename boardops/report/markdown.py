@@ -9,7 +9,7 @@ from boardops.evaluate import Finding
 from boardops.facts import Missing
 from boardops.report.plain import plain
 from boardops.report.text import count, places, reasons, score_words
-from boardops.report.view import HOST, Item, View, label, view, worst_finding
+from boardops.report.view import HOST, Item, View, label, reason_of, view, worst_finding
 from boardops.score import BoardResult, Result
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|<>~$])")
@@ -88,7 +88,7 @@ def _board_table(result: Result, shown: View) -> Iterator[str]:
     rows = ["| board | model | readiness | score | coverage | worst finding |", "| --- | --- | --- | --- | --- | --- |"]
     for board in shown.boards:
         finding = worst_finding(board, result.host.findings)
-        worst = "" if finding is None else escape(finding.reason)
+        worst = escape(reason_of(board, finding))
         score = "" if board.score is None else f"{board.score:g}"
         cells = (
             escape(label(board)),

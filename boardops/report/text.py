@@ -8,7 +8,7 @@ from boardops.evaluate import Finding
 from boardops.facts import Missing
 from boardops.report.columns import cut, pad, width_of, wrap
 from boardops.report.plain import plain
-from boardops.report.view import HOST, Item, Place, View, label, view, worst_finding
+from boardops.report.view import HOST, Item, Place, View, label, reason_of, view, worst_finding
 from boardops.score import BoardResult, Readiness, Result
 
 MIN_WIDTH, MAX_WIDTH = 40, 200
@@ -104,7 +104,7 @@ def _row(page: _Page, board: BoardResult, host: Sequence[Finding]) -> tuple[str,
         f"{score} ({board.coverage:.0%})",
         label(board),
         plain(board.model or board.vendor or "unknown model"),
-        ("not selected" if not board.selected else "") if finding is None else plain(finding.reason),
+        plain(reason_of(board, finding)),
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from boardops.evaluate import Finding
+from boardops.facts import elsewhere
 from boardops.score import ORDER, BoardResult, Readiness, Result, concerning
 
 MOST_EXPLAINED = 8
@@ -107,6 +108,14 @@ def worst_finding(board: BoardResult, host: Iterable[Finding]) -> Finding | None
         ),
         default=None,
     )
+
+
+def reason_of(board: BoardResult, finding: Finding | None) -> str:
+    """What a board's row says beside its readiness."""
+    why = elsewhere(board.facts)
+    if why and not board.selected:
+        return f"left alone: {why}"
+    return finding.reason if finding else "" if board.selected else "not selected"
 
 
 def explained_by(findings: Sequence[Finding], cause: Finding) -> tuple[Finding, ...]:
