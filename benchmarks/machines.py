@@ -12,17 +12,12 @@ import pytest
 
 from benchmarks.measure import NotMeasuredError
 from tests.cli.program import ROOT
+from tests.live import HOST_FILES
 from tests.standin import library
 from tests.standin.cuda import Cuda
 from tests.standin.nvml import Nvml
 from tests.standin.sysfs import machine
 
-HOST_FILES = {
-    "proc/sys/kernel/osrelease": "6.8.0-41-generic",
-    "proc/sys/kernel/hostname": "gpu-node-01",
-    "proc/1/cgroup": "0::/init.scope",
-    "dev/shm/empty": "",
-}
 STANDIN = ROOT / "tests" / "standin" / "nvml.c"
 Change = Callable[[Nvml], Nvml]
 

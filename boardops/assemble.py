@@ -201,6 +201,9 @@ def _why_absent(answer: Answer, board: Values, host_values: Values) -> Missing:
     count = answer.reading.host.get("boards_in_driver_count")
     if isinstance(count, Missing):
         return Missing(count.kind, count.why)
+    if not answer.reading.complete:
+        # Who says so little may have left it out.
+        return Missing("error", next(iter(answer.reading.problems), f"the {answer.source.name} probe did not end"))
     container = host_values.get("container")
     if isinstance(container, str) and container != "none":
         return _why_absent_in_container(board, host_values, container, count)

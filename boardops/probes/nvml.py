@@ -131,12 +131,15 @@ def not_started(error: Any, root: str) -> Mapping[str, str]:
     try:
         os.close(os.open(f"{root}{CONTROL_NODE}", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK))
     except OSError as closed:
-        return why_closed(closed.errno or 0, gone)
+        return why_closed(closed.errno or 0, gone, os.path.exists(f"{root}/proc/driver/nvidia/version"))
     return gone
 
 
-def why_closed(number: int, gone: Mapping[str, str]) -> Mapping[str, str]:
-    """What an error of the operating system says of the driver's device node; `gone` is what NVML said."""
+def why_closed(number: int, gone: Mapping[str, str], loaded: bool) -> Mapping[str, str]:
+    """What an error of the operating system says of the driver's device node.
+
+    `gone` is what NVML said; `loaded` tells whether the kernel has the driver's module.
+    """
     if number == errno.EPERM:
         why = (
             "the control group of this container does not let it, as after a systemd reload; start the container again"
@@ -144,6 +147,11 @@ def why_closed(number: int, gone: Mapping[str, str]) -> Mapping[str, str]:
         return missing("not-permitted", f"{CONTROL_NODE} may not be opened: {why}")
     if number == errno.EACCES:
         return missing("not-permitted", f"{CONTROL_NODE} may not be opened by this user")
+    if number == errno.ENOENT and loaded:
+        why = "this container was not given its boards or has lost them, as after a systemd reload; on a host run "
+        return missing(
+            "not-permitted", f"the kernel module is loaded and there is no {CONTROL_NODE} here: {why}nvidia-modprobe"
+        )
     if number == errno.ENOENT:
         return missing(gone["missing"], f"{gone['why']}, and there is no {CONTROL_NODE} here")
     return gone
