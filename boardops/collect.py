@@ -123,7 +123,9 @@ def gather(
     answers = _read(chosen, [outcomes[source.name] for source in chosen])
     while others := _asked_because_of(answers):
         left = running.started + budget.total_seconds + more_seconds - time.monotonic()
-        programs = [program(other.name, other.argv, max(left, LEAST_SECONDS)) for other in others]
+        # Part of what is left stays for those that are asked because of these.
+        seconds = max(Budget(max(left, 0.0)).first_seconds, LEAST_SECONDS)
+        programs = [program(other.name, other.argv, seconds) for other in others]
         answers += _read(others, run_all(programs))
     return assemble(answers, read_at)
 
