@@ -1,7 +1,7 @@
 """A rule changed in one place at a time: what its cases must notice.
 
 Called by cases.py. Each change is one that somebody could make by mistake: a limit one step off, an operator that
-takes in the limit or not, a severity, an entry of a list, a condition.
+takes in the limit or not, a severity, what a missing fact means, an entry of a list, a condition.
 
 What is not changed, because no case could tell or nobody would write the case:
 
@@ -10,7 +10,7 @@ What is not changed, because no case could tell or nobody would write the case:
 * a size, count or share of 0 moved below 0: no board reports that;
 * lanes by one: links train to 1, 2, 4, 8 or 16 lanes, so that their step doubles or halves;
 * the limits `true` and `false`, whose opposite is the changed operator;
-* weight, cap, required, if_missing, causes, words: a case does not show them.
+* weight, cap, required, causes, words: a case does not show them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from boardops.compare import AllOf, AnyOf, Comparison, Condition, Limit, Near, Ref, Test
 from boardops.facts import Fact, known
 from boardops.quantities import show
-from boardops.rules import SEVERITIES, Rule
+from boardops.rules import IF_MISSING, SEVERITIES, Rule
 from boardops.versions import parse_spec
 
 NEIGHBOURS = {
@@ -70,6 +70,9 @@ def mutate(rule: Rule) -> Iterator[tuple[str, Rule]]:
     for severity in SEVERITIES:
         if severity != rule.severity:
             yield f"severity {severity} instead of {rule.severity}", replace(rule, severity=severity)
+    for word in IF_MISSING:
+        if word != rule.if_missing:
+            yield f"if_missing {word} instead of {rule.if_missing}", replace(rule, if_missing=word)
 
 
 def _in_condition(condition: Condition | None) -> Iterator[tuple[str, Condition | None]]:

@@ -185,7 +185,7 @@ def test_a_version_has_two_sides(pairs: list[tuple[str, str]], proven: bool) -> 
 
 
 def changes(**keys: str) -> list[str]:
-    return [change for change, _ in mutate(load_rule(**keys)) if not change.startswith("severity")]
+    return [change for change, _ in mutate(load_rule(**keys)) if not change.startswith(("severity", "if_missing"))]
 
 
 @pytest.mark.parametrize(
@@ -269,6 +269,13 @@ def test_one_thing_is_changed_at_a_time(keys: dict[str, str], expected: list[str
     assert all(part in change for part, change in zip(expected, found, strict=True)), found
 
 
+def test_what_a_missing_fact_means_is_changed_and_noticed() -> None:
+    rule = cased(heat(89, "pass"), heat(90, "fail"))
+    left = [change for change in survivors(rule) if change.startswith("if_missing")]
+    assert left == [f"if_missing {word} instead of unknown" for word in ("skipped", "warn", "fail")]
+    assert survivors(cased(*WHOLE, heat("{missing: error}", "unknown"))) == ()
+
+
 def test_severities_and_warnings_are_changed() -> None:
     changed = dict(mutate(load_rule(warn="{above: 80}")))
     assert {"severity warn instead of fail", "severity note instead of fail"} <= set(changed)
@@ -312,7 +319,7 @@ def test_steps(unit: str, limit: float, step: float) -> None:
     ],
 )
 def test_what_no_case_would_notice(cases: tuple[str, ...], keys: dict[str, str], left: list[str]) -> None:
-    found = survivors(cased(*cases, **keys))
+    found = [change for change in survivors(cased(*cases, **keys)) if not change.startswith("if_missing")]
     assert len(found) == len(left), found
     assert all(part in change for part, change in zip(left, found, strict=True)), found
 

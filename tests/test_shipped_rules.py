@@ -11,6 +11,7 @@ from boardops.growth import GROWN
 from boardops.readers import cuda, nvidia_smi_xml, nvml, pci, stuck
 from boardops.readers import host as host_reader
 from boardops.rules import Rule, load
+from tests.golden import TABLE, table
 
 RULES = load(rule_layers([])[:1])
 BY_ID = {rule.id: rule for rule in RULES.rules}
@@ -78,3 +79,7 @@ def test_guesses_are_named_as_such() -> None:
     guesses = {rule.id for rule in RULES.rules if rule.source.confidence == "guess"}
     assert guesses == {"memory.in_use", "memory.size", "memory.fragmented", "host.memlock", "host.numa_balance"}
     assert all("our choice" in BY_ID[name].source.text for name in guesses)
+
+
+def test_what_no_case_shows_stands_in_a_table() -> None:
+    assert TABLE.read_text(encoding="utf-8") == table(), "a changed weight, cap, severity or required: tests.golden"
