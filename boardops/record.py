@@ -88,6 +88,8 @@ def load(data: bytes, name: str) -> Record:
     """A record from its text. Raises BoardopsError with one sentence that names the file and the place."""
     try:
         return msgspec.json.decode(data, type=Record, strict=True)
+    except RecursionError:
+        raise BoardopsError(f"{name} is a record that cannot be read: it is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BoardopsError(f"{name} is a record that cannot be read: {error}") from None
 

@@ -1,0 +1,168 @@
+"""Reports are whole or not there, whatever else happens to them and to the machine meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import ROOT, boardops, clean_environment, one_line
+from tests.smi_xml import H100, compose
+
+CHECK = [sys.executable, "-m", "boardops", "check"]
+
+
+@pytest.fixture
+def sent(tmp_path: Path) -> Path:
+    path = tmp_path / "smi.xml"
+    path.write_text(compose([H100]), encoding="utf-8")
+    return path
+
+
+def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*CHECK, *map(str, arguments)],
+        cwd=ROOT,
+        env=clean_environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+
+
+def is_whole(path: Path) -> bool:
+    text = path.read_text(encoding="utf-8")
+    return bool(json.loads(text)["schema"]) if path.suffix == ".json" else text.rstrip().endswith("</html>")
+
+
+def test_many_runs_write_one_report(tmp_path: Path, sent: Path) -> None:
+    reports = [tmp_path / "report.html", tmp_path / "report.json"]
+    runs = [start("--from", sent, "-o", reports[0], "-o", reports[1]) for _ in range(6)]
+    for run in runs:
+        _, error = run.communicate(timeout=60)
+        assert (run.returncode, error) == (0, b"")
+    assert all(map(is_whole, reports))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "report.json", "smi.xml"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
+def test_a_run_that_is_ended_at_any_moment_leaves_the_old_report_or_the_new(
+    tmp_path: Path, sent: Path, number: signal.Signals
+) -> None:
+    report = tmp_path / "out" / "report.json"
+    report.parent.mkdir()
+    chance = random.Random(7)  # noqa: S311 - moments, no secrets
+    for _ in range(12):
+        report.write_text('{"schema": "old"}', encoding="utf-8")
+        run = start("--from", sent, "-o", report)
+        time.sleep(chance.uniform(0.02, 0.2))
+        run.send_signal(number)
+        _, error = run.communicate(timeout=60)
+        assert is_whole(report)
+        assert b"Traceback" not in error
+        # Before Python has given us a word in it, a signal ends the program as it ends any other.
+        assert run.returncode in {0, 130, -number}
+        if number is not signal.SIGKILL:
+            assert [path.name for path in report.parent.iterdir()] == ["report.json"]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or shutil.which("mount") is None or subprocess.run(mount, check=False).returncode:
+        pytest.skip("a small disk needs the right to mount one")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=False)
+
+
+def test_a_full_disk_keeps_the_old_report(sent: Path, small_disk: Path) -> None:
+    report = small_disk / "report.html"
+    report.write_text("old", encoding="utf-8")
+    (small_disk / "filler").write_bytes(b"x" * 40_000)
+    done = boardops("check", "--from", str(sent), "-o", str(report))
+    assert done.returncode == 3 and "No space left" in one_line(done.stderr)
+    assert report.read_text(encoding="utf-8") == "old"
+    assert sorted(path.name for path in small_disk.iterdir()) == ["filler", "report.html"]
+
+
+def test_a_run_from_cron_is_that_from_a_shell(sent: Path) -> None:
+    def run(env: dict[str, str], cwd: str) -> dict[str, object]:
+        entry = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from boardops.entry import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", entry, "check", "--from", str(sent), "--format", "json"],
+            env=env,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        report: dict[str, object] = json.loads(done.stdout)
+        return {key: value for key, value in report.items() if key not in {"started_at", "seconds"}}
+
+    assert run({"PATH": "/usr/bin:/bin"}, "/") == run(dict(os.environ), str(ROOT))
+
+
+def test_a_report_of_a_careful_user_is_not_for_all(tmp_path: Path, sent: Path) -> None:
+    report = tmp_path / "report.json"
+    done = subprocess.run(
+        ["sh", "-c", 'umask 077; exec "$@"', "sh", *CHECK, "--from", str(sent), "-o", str(report)],
+        cwd=ROOT,
+        env=clean_environment(),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0 and report.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_is_followed_and_a_folder_is_refused(tmp_path: Path, sent: Path) -> None:
+    target, link = tmp_path / "target.json", tmp_path / "link.json"
+    target.write_text("old", encoding="utf-8")
+    link.symlink_to(target)
+    assert boardops("check", "--from", str(sent), "-o", str(link)).returncode == 0
+    assert is_whole(link)
+    (tmp_path / "folder.json").mkdir()
+    done = boardops("check", "--from", str(sent), "-o", str(tmp_path / "folder.json"))
+    assert done.returncode == 3 and "folder.json" in one_line(done.stderr)
+
+
+def test_runs_while_the_package_is_replaced(tmp_path: Path, sent: Path) -> None:
+    """Every run that starts ends with a documented code and without a traceback, whatever it found of the package."""
+    home = tmp_path / "site"
+    package = home / "boardops"
+    data = ("rules.yaml", "templates")
+
+    def install() -> None:
+        shutil.rmtree(package, ignore_errors=True)
+        shutil.copytree(ROOT / "boardops", package, ignore=shutil.ignore_patterns("__pycache__"))
+        (package / "_data").mkdir()
+        for name in data:
+            (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, package / "_data" / name)
+
+    install()
+    code = f"import sys; sys.path.insert(0, {str(home)!r})\nfrom boardops.entry import main\nmain()"
+    runs = []
+    for _ in range(4):
+        for _ in range(3):
+            argv = [sys.executable, "-c", code, "check", "--from", str(sent)]
+            runs.append(subprocess.Popen(argv, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE))
+            time.sleep(0.02)
+        install()
+    for run in runs:
+        _, error = run.communicate(timeout=60)
+        # Where not even the entry point was there, Python itself says so.
+        absent = b"No module named 'boardops" in error and b"boardops: " not in error
+        assert absent or (run.returncode in {0, 3} and b"Traceback" not in error), error
