@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -138,3 +141,51 @@ def test_without_pynvml(tmp_path: Path) -> None:
     reading = nvml.read(done.stdout)
     count = reading.host["boards_in_driver_count"]
     assert isinstance(count, Missing) and count.kind == "not-installed" and "nvidia-ml-py" in count.why
+
+
+def start_fails(tmp_path: Path, code: int, *, before: Sequence[str] = (), mode: int | None = 0o600) -> Missing:
+    """Why the driver did not start, where its device node is a file with some mode, or missing."""
+    node = tmp_path / "dev" / "nvidiactl"
+    node.parent.mkdir(parents=True)
+    if mode is not None:
+        node.touch()
+        node.chmod(mode)
+    driver = Nvml(tmp_path / "driver", count=2).error("nvmlInit*", code)
+    environment = driver.environment({})
+    # The library lies where only its builder may look; another user gets a copy.
+    shutil.copytree(environment["LD_LIBRARY_PATH"], tmp_path / "lib")
+    (tmp_path / "lib").chmod(0o755)
+    environment["LD_LIBRARY_PATH"] = str(tmp_path / "lib")
+    for name in ("STANDIN_NVML_CALLS", "STANDIN_NVML_STARTED"):
+        Path(environment[name]).touch()
+        Path(environment[name]).chmod(0o666)
+    done = subprocess.run(
+        [*before, *program.nvml("--root", str(tmp_path))], capture_output=True, env=environment, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    value = nvml.read(done.stdout).host["boards_in_driver_count"]
+    assert isinstance(value, Missing)
+    return value
+
+
+def test_a_node_that_can_be_opened_is_not_the_cause(tmp_path: Path) -> None:
+    assert start_fails(tmp_path, 999).why == "the driver answered with an unknown error"
+
+
+def test_a_node_that_is_missing_is_named(tmp_path: Path) -> None:
+    value = start_fails(tmp_path, 9, mode=None)
+    assert value.why == "the NVIDIA kernel module is not loaded, and there is no /dev/nvidiactl here"
+    assert "nvidiactl" not in start_fails(tmp_path / "b", 18, mode=None).why, "a mismatch has another cause"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is not installed")
+def test_an_ordinary_user_without_the_right() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        before = ("/usr/bin/env", "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+        if subprocess.run([*before, program.nvml()[0], "-c", "pass"], capture_output=True, check=False).returncode:
+            pytest.skip("another user may not run this Python")
+        value = start_fails(folder, 4, before=before, mode=0o600)
+    assert (value.kind, value.why) == ("not-permitted", "/dev/nvidiactl may not be opened by this user")
