@@ -34,7 +34,7 @@ from boardops.rule import Rule, RuleSet, Source, Waiver, Words
 Verdict = Literal["pass", "warn", "fail", "unknown", "skipped", "waived"]
 FOLDABLE = ("warn", "fail", "unknown")
 HANGS = ("host.hung_sources", "host.stuck_processes")
-"""Facts that explain why other facts did not come in time."""
+"""Facts that explain why other facts did not come in time, the one that explains most first."""
 
 
 class RemedyText(Struct, frozen=True):
@@ -476,8 +476,10 @@ def _fold(
 ) -> tuple[Finding, ...]:
     """The same findings, each with the cause that explains it, where one of its possible causes was found."""
     here = {**at_host, **{finding.rule: finding for finding in findings}}
-    lost = next((f.rule for f in findings if f.fact == "board.lost" and f.verdict == "fail"), None)
-    hung = next((f.rule for f in here.values() if f.fact in HANGS and f.verdict == "fail"), None)
+    # The same cause whatever the order of the rules.
+    lost = min((f.rule for f in findings if f.fact == "board.lost" and f.verdict == "fail"), default=None)
+    hanging = [(HANGS.index(f.fact), f.rule) for f in here.values() if f.fact in HANGS and f.verdict == "fail"]
+    hung = min(hanging)[1] if hanging else None
 
     def cause(finding: Finding) -> str | None:
         if finding.verdict not in FOLDABLE or finding.missing == "not-collected":

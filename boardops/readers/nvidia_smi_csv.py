@@ -179,7 +179,7 @@ def read(data: bytes) -> Reading:
             continue
         cells = _cells(line, names)
         if len(cells) != len(names):
-            odd.append(f"line {number} has {len(cells)} values for {len(names)} columns: {line.strip()}")
+            odd.append(f"line {number} has {len(cells)} values for {len(names)} columns: {line.strip()[:160]}")
             continue
         row = {name: _with_unit(name, cell, unit) for name, cell, unit in zip(names, cells, units, strict=True)}
         texts.update({tag: row[name] for name, tag in _HOST.items() if name in row})
