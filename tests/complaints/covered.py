@@ -45,20 +45,17 @@ COMPLAINTS: dict[str, Complaint] = {
     "6": _(
         "CoHDI/composable-resource-operator#37",
         "one unknown field loses the query",
-        ("test_a_field_that_the_board_refuses_costs_nothing_else",),
-        open=("test_a_refused_column_is_named",),
+        ("test_a_field_that_the_board_refuses_costs_nothing_else", "test_a_refused_column_is_named"),
     ),
     "7": _(
         "influxdata/telegraf#6573",
         "an older driver's missing field stops all",
-        ("test_a_missing_symbol_is_not_supported",),
-        open=("test_a_refused_column_is_named",),
+        ("test_a_missing_symbol_is_not_supported", "test_a_refused_column_is_named"),
     ),
     "8": _(
         "huggingface/candle#733",
         "a field that driver 470 lacks",
-        ("test_a_missing_symbol_is_not_supported",),
-        open=("test_a_refused_column_is_named",),
+        ("test_a_missing_symbol_is_not_supported", "test_a_refused_column_is_named"),
     ),
     "9": _(
         "plambe/zabbix-nvidia-smi-multi-gpu#17",
@@ -117,8 +114,7 @@ COMPLAINTS: dict[str, Complaint] = {
     "19": _(
         "mozilla/translations#1167",
         "library mismatch ends with 18",
-        ("test_a_driver_that_does_not_start_says_why",),
-        open=("test_each_exit_code_of_the_tool_has_its_cause",),
+        ("test_a_driver_that_does_not_start_says_why", "test_each_exit_code_of_the_tool_has_its_cause"),
     ),
     "20": _(
         "CiscoDevNet/intersight-python-utils PR 66",
@@ -147,8 +143,11 @@ COMPLAINTS: dict[str, Complaint] = {
     "24": _(
         "NVIDIA/DCGM#152",
         "use above 100 % on boards with instances",
-        ("test_mig_nodes_before_the_boards_own_are_not_mixed_up",),
-        open=("test_more_than_all_of_a_board_is_no_value",),
+        (
+            "test_mig_nodes_before_the_boards_own_are_not_mixed_up",
+            "test_more_than_all_of_a_board_is_no_value",
+            "test_more_than_all_of_a_board_is_no_value_of_the_driver_either",
+        ),
     ),
     "25": _(
         "Syllo/nvtop#448",
@@ -219,8 +218,8 @@ COMPLAINTS: dict[str, Complaint] = {
         (
             "test_an_ordinary_user_without_the_right",
             "test_a_container_without_the_drivers_library",
+            "test_each_exit_code_of_the_tool_has_its_cause",
         ),
-        open=("test_each_exit_code_of_the_tool_has_its_cause",),
     ),
     "45": _(
         "NVIDIA/ubuntu-packaging-nvidia-driver#3",
@@ -252,8 +251,8 @@ COMPLAINTS: dict[str, Complaint] = {
         (
             "test_libraries_of_zero_bytes_are_no_driver",
             "test_a_file_that_is_no_library",
+            "test_a_library_that_cannot_be_loaded_is_not_called_missing",
         ),
-        open=("test_a_library_that_cannot_be_loaded_is_not_called_missing",),
     ),
     "51": _(
         "leptonai/gpud PR 117", "the tool hangs in state D", ("test_a_driver_that_cannot_be_ended_is_the_finding",)
@@ -312,8 +311,7 @@ COMPLAINTS: dict[str, Complaint] = {
     "62": _(
         "nebius/nebius-solutions-library PR 265",
         "a prolog must not call the scheduler",
-        ("test_quiet_gives_one_line_whatever_happens",),
-        open=("test_one_line_gives_the_reason",),
+        ("test_quiet_gives_one_line_whatever_happens", "test_one_line_gives_the_reason"),
     ),
     "63": _(
         "aws/amazon-ecs-logs-collector PR 89",
@@ -482,8 +480,6 @@ COMPLAINTS: dict[str, Complaint] = {
         (
             "test_stable_keys_and_nested_facts",
             "test_worst_board_first_and_each_cause_once",
-        ),
-        open=(
             "test_one_line_gives_the_reason",
             "test_one_line_gives_the_reason_where_no_job_starts",
         ),

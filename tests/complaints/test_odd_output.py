@@ -35,7 +35,6 @@ def test_power_is_found_under_every_name_it_had(tag: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["device_minor", "encoder.stats.sessionCount", "compute_cap"])
-@pytest.mark.xfail(strict=True, reason="the tool's refusal of a column is called an unknown format")
 def test_a_refused_column_is_named(field: str) -> None:
     """CoHDI/composable-resource-operator#37, influxdata/telegraf#6573, huggingface/candle#733: one field that the
     driver does not know, and the tool prints nothing else."""
@@ -62,12 +61,22 @@ def test_throttle_reasons_that_a_driver_no_longer_gives_are_no_throttling() -> N
     assert code == 0 and (found["verdict"], found["missing"]) == ("skipped", "not-supported")
 
 
-@pytest.mark.xfail(strict=True, reason="a utilisation above 100 % is taken as it is printed")
 def test_more_than_all_of_a_board_is_no_value() -> None:
     """NVIDIA/DCGM#152, NVIDIA/dcgm-exporter#105: use above 100 % where a board is split into instances."""
     _, report = board_judged({"utilization/gpu_util": "250 %"})
     value = report["boards"][0]["facts"]["utilization"]["compute_ratio"]
     assert isinstance(value, dict) and value["missing"] == "unreadable"
+
+
+def test_more_than_all_of_a_board_is_no_value_of_the_driver_either(tmp_path: Path) -> None:
+    """NVIDIA/DCGM#152: the same, where the driver's library says it. All of a board is a value."""
+    machine = standin(tmp_path, 2)
+    assert machine.nvml is not None
+    machine.nvml = machine.nvml.board(0, utilization_gpu=101).board(1, utilization_gpu=100)
+    _, report, _ = machine.check()
+    first, second = (board["facts"]["utilization"]["compute_ratio"] for board in report["boards"])
+    assert first["missing"] == "unreadable" and "101 %" in first["why"]
+    assert second == 1.0
 
 
 def test_a_split_board_has_no_use_of_zero_and_keeps_the_rest(tmp_path: Path) -> None:
