@@ -427,8 +427,8 @@ COMPLAINTS: dict[str, Complaint] = {
         (
             "test_a_page_that_waits_needs_a_reset_and_no_new_board",
             "test_links_without_a_bridge_are_no_fault",
+            "test_links_without_a_bridge_are_left_out_with_the_right_reason",
         ),
-        open=("test_links_without_a_bridge_are_left_out_with_the_right_reason",),
     ),
     "83": _(
         "NVIDIA/NVSentinel#1471",
