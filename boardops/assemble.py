@@ -48,6 +48,8 @@ class Source(Struct, frozen=True):
     """Finds who is asked where this one is not installed."""
     when_silent: Source | None = None
     """Who is asked where this one did not answer in time."""
+    causes: Mapping[int, tuple[MissingKind, str]] = {}
+    """What the exit codes of its program mean: what the facts that it owes are then, and a sentence."""
     single: Sequence[str] = ()
     """Further words of its command line, before a PCI address, that make it ask one board only."""
 
@@ -83,7 +85,7 @@ def assemble(answers: Sequence[Answer], read_at: str) -> Collected:
         told = _evidence(f"{answer.source.name}-{number}", answer, read_at)
         evidence.append(told)
         subjects = {key_of(board): board for board in _boards(answer)}
-        subjects["host"] = _owed(answer.source.name, answer.source.fills, answer.reading.host, answer.outcome)
+        subjects["host"] = _owed(answer.source, answer.source.fills, answer.reading.host, answer.outcome)
         for key, values in subjects.items():
             _add(known.setdefault(key, {}), read_from.setdefault(key, {}), values, told.id)
     host_values = known.pop("host")
@@ -197,7 +199,7 @@ def _why_absent(answer: Answer, board: Values, host_values: Values) -> Missing:
     if board.get("virtualization") == "vgpu":
         return Missing("not-supported", "the board is a virtual function")
     if answer.outcome.kind != "ok":
-        return Missing(_MISSING[answer.outcome.kind], answer.outcome.why)
+        return _unanswered(answer.source, answer.outcome, answer.outcome.why)
     count = answer.reading.host.get("boards_in_driver_count")
     if isinstance(count, Missing):
         return Missing(count.kind, count.why)
@@ -251,14 +253,19 @@ def _boards(answer: Answer) -> list[Values]:
     for board in answer.source.boards:
         if not any(board.items() <= other.items() for other in told):
             told.append(board)
-    return [_owed(answer.source.name, answer.source.board_fills, board, answer.outcome) for board in told]
+    return [_owed(answer.source, answer.source.board_fills, board, answer.outcome) for board in told]
 
 
-def _owed(name: str, fills: Sequence[str], values: Values, outcome: Outcome) -> dict[str, Value]:
+def _owed(source: Source, fills: Sequence[str], values: Values, outcome: Outcome) -> dict[str, Value]:
     """The values, and for each fact that the probe owes and did not give, why."""
-    why = outcome.why or f"the {name} probe ended well without it"
-    missing = Missing(_MISSING[outcome.kind], why)
+    missing = _unanswered(source, outcome, outcome.why or f"the {source.name} probe ended well without it")
     return {**dict.fromkeys(fills, missing), **values}
+
+
+def _unanswered(source: Source, outcome: Outcome, why: str) -> Missing:
+    """What a fact is that a program owes and did not give, by how it ended."""
+    cause = source.causes.get(outcome.returncode or 0) if outcome.kind == "failed" else None
+    return Missing(cause[0], f"{cause[1]} ({why})") if cause else Missing(_MISSING[outcome.kind], why)
 
 
 def _evidence(id: str, answer: Answer, read_at: str) -> Evidence:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
 from boardops.assemble import Answer, Collected, Source, assemble, gave_no_answer, not_installed, unfinished
 from boardops.budget import LEAST_SECONDS, Budget
-from boardops.facts import Values
+from boardops.facts import MissingKind, Values
 from boardops.launch import FIRST, command_lines, launch, program
 from boardops.outcome import Outcome
 from boardops.readers import cuda, host, nvml, pci, stuck
@@ -23,6 +23,17 @@ from boardops.worker import Running, run_all
 
 TOOL_PATHS = ("/usr/bin/nvidia-smi", "/usr/local/bin/nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi", "/opt/bin/nvidia-smi")
 SMI = "nvidia-smi"
+# Source: nvidia-smi's manual page, return value, and nvml.h for 18. It ends with NVML's code where NVML does not start.
+SMI_CAUSES: Mapping[int, tuple[MissingKind, str]] = {
+    4: ("not-permitted", "this user may not read it"),
+    8: ("error", "power cables of a board are not attached"),
+    9: ("error", "the NVIDIA kernel module is not loaded"),
+    10: ("error", "the kernel found a fault in the interrupts of a board"),
+    12: ("not-installed", "libnvidia-ml.so.1 cannot be loaded"),
+    14: ("error", "the InfoROM of a board is corrupted"),
+    15: ("error", "a board fell off the bus or cannot be reached otherwise"),
+    18: ("error", "library and kernel module of the driver are of different versions"),
+}
 ANY_TIME = Budget()
 
 
@@ -62,7 +73,7 @@ def _smi_source(tool: str) -> Source:
     from boardops.readers import nvidia_smi_xml
 
     facts = tuple(name.partition(".")[2] for name in nvidia_smi_xml.FILLS if name.startswith("board."))
-    return Source(SMI, [tool, "-q", "-x"], _read_smi, nvml.FILLS, (), facts, vendor="nvidia")
+    return Source(SMI, [tool, "-q", "-x"], _read_smi, nvml.FILLS, (), facts, vendor="nvidia", causes=SMI_CAUSES)
 
 
 def _read_smi(data: bytes) -> Reading:

@@ -97,7 +97,10 @@ def _board(board: dict[str, Value], entry: BoardEntry | None) -> dict[str, Value
     _fill(values, "temperature.slowdown_celsius", _slowdown(values))
     _fill(values, "temperature.slowdown_celsius", values["spec.slowdown_celsius"])
     _fill(values, "temperature.memory_max_celsius", values["spec.memory_max_celsius"])
-    _fill(values, "link.expected_count", _expected_links(entry))
+    expected_links = _expected_links(entry)
+    _fill(values, "link.expected_count", expected_links)
+    # No source gives it, so that nobody has read it would be the wrong reason.
+    values.setdefault("link.expected_count", expected_links)
     values["memory.used_ratio"] = _ratio(values, "memory.used_bytes", "memory.total_bytes")
     values["memory.offered_bytes"] = _offered(values, "memory.free_bytes")
     values["memory.owner_count"] = _owners(values)

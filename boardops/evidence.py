@@ -58,6 +58,7 @@ _SMI_ERRORS = (
     b"no devices were found",
     b"unable to determine the device handle",
     b"couldn't communicate with the nvidia driver",
+    b"is not a valid field to query",
 )
 
 

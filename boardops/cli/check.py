@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 EXIT_CODES = {"ready": 0, "degraded": 1, "not-ready": 2, "unknown": UNKNOWN}
 WIDTH_WITHOUT_TERMINAL = 100
+REASONS = {"not-ready": ("fail", "failing"), "unknown": ("unknown", "unknown"), "degraded": ("warn", "warning")}
+"""For each readiness the verdict that leads to it, and the word for it in one line."""
+MOST_NAMED = 5
 
 
 class Time(click.ParamType[datetime.datetime]):
@@ -234,7 +237,14 @@ def _terminal_width() -> int:
 
 
 def _one_line(result: Result) -> str:
-    worst = sorted({finding.rule for board in result.boards for finding in board.findings if finding.verdict == "fail"})
-    named = f"; failing: {', '.join(worst[:5])}" if worst else f"; {result.cause}" if result.cause else ""
-    selected = sum(board.selected for board in result.boards)
-    return f"boardops: {result.readiness}, usable {result.usable} of {selected}{named}"
+    """Readiness and the rules that made it so, the heaviest first, without those that others explain."""
+    from boardops.report.view import view
+
+    shown = view(result)
+    verdict, word = REASONS.get(result.readiness, ("", ""))
+    findings = [item.finding for item in shown.items if item.finding.verdict == verdict]
+    # What is unknown keeps a board from being ready only where the rule is required.
+    heavy = [finding for finding in findings if finding.required or verdict != "unknown"] or findings
+    rules = list(dict.fromkeys(finding.rule for finding in heavy))
+    named = f"; {word}: {', '.join(rules[:MOST_NAMED])}" if rules else ""
+    return f"boardops: {result.readiness}, usable {result.usable} of {shown.selected}{named}"

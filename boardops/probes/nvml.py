@@ -11,6 +11,7 @@ readers/nvml.py reads its lines. It imports pynvml and the standard library only
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import threading
@@ -42,6 +43,8 @@ HOST_FACTS = (
 )
 HEAD_START_SECONDS = 0.002
 CONTROL_NODE = "/dev/nvidiactl"
+LIBRARY = "libnvidia-ml.so.1"
+NO_LIBRARY = 12
 MAY_BE_NODE = (4, 9, 999)
 """Errors of a start that a device node can be the cause of: no permission, driver not loaded, unknown."""
 
@@ -126,12 +129,28 @@ def wait(readers: Sequence[Reader], seconds: float) -> None:
 def not_started(error: Any, root: str) -> Mapping[str, str]:
     """Why the driver did not start. Where its device node cannot be opened, that is the cause, whatever NVML says."""
     gone = missing_of(error)
+    if getattr(error, "value", None) == NO_LIBRARY:
+        return without_library(gone)
     if getattr(error, "value", None) not in MAY_BE_NODE:
         return gone
     try:
         os.close(os.open(f"{root}{CONTROL_NODE}", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK))
     except OSError as closed:
         return why_closed(closed.errno or 0, gone, os.path.exists(f"{root}/proc/driver/nvidia/version"))
+    return gone
+
+
+def without_library(gone: Mapping[str, str]) -> Mapping[str, str]:
+    """Why there is no library: pynvml says the same of one that is not here and of one that cannot be loaded.
+
+    Both are `not-installed`, so that the vendor's tool stands in.
+    """
+    try:
+        ctypes.CDLL(LIBRARY)
+    except OSError as error:
+        why = str(error)
+        if not (why.startswith(LIBRARY) and why.endswith("No such file or directory")):
+            return missing(gone["missing"], f"{LIBRARY} cannot be loaded: {why}")
     return gone
 
 

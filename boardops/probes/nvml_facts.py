@@ -53,6 +53,13 @@ class NoValueError(Exception):
         self.kind = kind
 
 
+def share(percent: int) -> float:
+    """A share of the whole. Some drivers give more than all of a board that is split into instances."""
+    if percent > 100:
+        raise NoValueError("unreadable", f"the driver gives {percent} %, which is no share of a board")
+    return percent / 100
+
+
 def missing_of(error: Exception) -> dict[str, str]:
     """What an error says of the value that it kept us from."""
     if isinstance(error, NoValueError):
@@ -388,8 +395,8 @@ STATE: Mapping[str, Read] = {
 }
 SENSORS: Mapping[str, Read] = {
     "fan_ratio": lambda board: board.ask("nvmlDeviceGetFanSpeed") / 100,
-    "utilization.compute_ratio": lambda board: board.ask("nvmlDeviceGetUtilizationRates").gpu / 100,
-    "utilization.memory_ratio": lambda board: board.ask("nvmlDeviceGetUtilizationRates").memory / 100,
+    "utilization.compute_ratio": lambda board: share(board.ask("nvmlDeviceGetUtilizationRates").gpu),
+    "utilization.memory_ratio": lambda board: share(board.ask("nvmlDeviceGetUtilizationRates").memory),
     "temperature.core_celsius": core_celsius,
     "temperature.memory_celsius": lambda board: float(board.field(MEMORY_CELSIUS)),
     "temperature.slowdown_celsius": threshold(1),

@@ -72,6 +72,14 @@ def celsius(text: str) -> Value:
     return number
 
 
+def share(text: str) -> Value:
+    """A share of the whole. Some drivers print more than all of a board that is split into instances."""
+    number = quantity("ratio")(text)
+    if isinstance(number, float) and not 0 <= number <= 1:
+        raise ValueError(f"{text!r} is no share of a board")
+    return number
+
+
 def device_id(text: str) -> Value:
     if not re.fullmatch(r"(0x)?[0-9a-fA-F]{8}", text):
         raise ValueError(f"{text!r} is not a PCI device id")
@@ -125,8 +133,8 @@ FIELDS: tuple[Field, ...] = (
     Field("memory.used_bytes", ("fb_memory_usage/used",), quantity("bytes"), FIRST),
     Field("memory.reserved_bytes", ("fb_memory_usage/reserved",), quantity("bytes"), 570),
     Field("memory.free_bytes", ("fb_memory_usage/free",), quantity("bytes"), FIRST),
-    Field("utilization.compute_ratio", ("utilization/gpu_util",), quantity("ratio"), FIRST),
-    Field("utilization.memory_ratio", ("utilization/memory_util",), quantity("ratio"), FIRST),
+    Field("utilization.compute_ratio", ("utilization/gpu_util",), share, FIRST),
+    Field("utilization.memory_ratio", ("utilization/memory_util",), share, FIRST),
     Field("temperature.core_celsius", ("temperature/gpu_temp",), celsius, FIRST),
     Field("temperature.memory_celsius", ("temperature/memory_temp",), celsius, 470),
     Field("temperature.slowdown_celsius", ("temperature/gpu_temp_slow_threshold",), celsius),
