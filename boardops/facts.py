@@ -63,20 +63,45 @@ class Process(Struct, frozen=True):
     control_group: Text = NOT_COLLECTED
 
 
-FaultKind = Literal["xid", "sxid", "ascend", "cnrm", "ras", "aer"]
+FaultKind = Literal["xid", "sxid", "ascend", "cnrm", "ras", "aer", "kernel"]
 FAULT_KINDS: tuple[str, ...] = typing.get_args(FaultKind)
+Severity = Literal["fail", "warn", "note"]
 
 
-class Fault(Struct, frozen=True):
-    """One fault that a board or its driver reported."""
+class Fault(Struct, frozen=True, omit_defaults=True):
+    """One fault that a board, its driver or the kernel reported; equal ones are told once, with their number.
+
+    What a reader fills: kind, code, the address that the line names, times, boot, count, detail and the raw line of
+    the first. The catalog adds name, meaning, action and severity; derive.py adds `past`.
+    """
 
     kind: FaultKind
     code: str
+    """The vendor's number as text (`79`); for `kernel` a word of ours (`off-the-bus`, `out-of-memory`)."""
+    pci_address: str | None = None
+    """The board or switch that the line names; None where it names none."""
     time: str | None = None
+    """When the first of them was, RFC 3339 in UTC; None where the line has no time or its zone is not known."""
+    last_time: str | None = None
+    """When the last of them was."""
     boot: str | None = None
+    """Which boot of the log it belongs to: the kernel's boot id, or `0` for the log's last boot, `-1` for the one
+    before; None where the log does not tell."""
+    uptime_seconds: float | None = None
+    """Time from the boot to the last of them."""
+    count: int = 1
+    """How many equal ones there are."""
+    detail: str = ""
+    """What the line adds to the code and its meaning depends on: the action of Xid 154, `RLW Fatal` of Xid 145."""
     name: str = ""
     meaning: str = ""
+    severity: Severity = "note"
     action: str = "none"
+    """One of the closed list of actions."""
+    caused_by: str = ""
+    """The fault that dragged this one along, such as `xid:149`."""
+    past: str = ""
+    """Why it no longer counts; empty where it does."""
     raw: str = ""
 
 
@@ -339,6 +364,19 @@ class HostSoftware(Struct, frozen=True):
     )
 
 
+class HostLog(Struct, frozen=True):
+    """How far the kernel log reaches."""
+
+    first_at: Annotated[Text, _doc("time of the first line of the kernel log, RFC 3339 in UTC")] = NOT_COLLECTED
+    last_at: Annotated[Text, _doc("time of the last line of the kernel log, RFC 3339 in UTC")] = NOT_COLLECTED
+    covers_boot: Annotated[Flag, _doc("the kernel log reaches back to the start of the last boot in it")] = (
+        NOT_COLLECTED
+    )
+    from_uptime_seconds: Annotated[
+        Number, _doc("time from the last boot in the kernel log to the first line that is left of it")
+    ] = NOT_COLLECTED
+
+
 class HostNeed(Struct, frozen=True):
     """What the job needs, from `--need`."""
 
@@ -386,6 +424,8 @@ class Host(Struct, frozen=True):
     cpu: HostCpu = HostCpu()
     disk: HostDisk = HostDisk()
     limits: HostLimits = HostLimits()
+    log: HostLog = HostLog()
+    faults: Annotated[Faults, _doc("faults that name no board of this host")] = NOT_COLLECTED
     thermal: HostThermal = HostThermal()
     software: HostSoftware = HostSoftware()
     need: HostNeed = HostNeed()
