@@ -100,7 +100,7 @@ def answers_of(record: Record, find: Callable[[str], Source | None], name: str) 
     for entry in record.answers:
         source = find(entry.source)
         if source is None:
-            raise BoardopsError(f"{name} holds the unknown source {entry.source!r}; a newer boardops made it")
+            raise BoardopsError(f"{name} holds the unknown source {entry.source[:60]!r}; a newer boardops made it")
         outcome = Outcome(
             kind=entry.kind,
             stdout=_printed(entry, name),
