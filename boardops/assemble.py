@@ -90,7 +90,8 @@ def assemble(answers: Sequence[Answer], read_at: str) -> Collected:
             _add(known.setdefault(key, {}), read_from.setdefault(key, {}), values, told.id)
     host_values = known.pop("host")
     vendors = {answer.source.vendor for answer in answers if answer.source.vendor}
-    for vendor in vendors:
+    for vendor in sorted(vendors):
+        _place_refused(vendor, known, read_from)
         _settle_vendor([answer for answer in answers if answer.source.vendor == vendor], known, host_values)
     _settle_foreign(vendors, known)
     _settle_bus(answers, known, host_values)
@@ -135,6 +136,27 @@ def unfinished(answers: Sequence[Answer], vendor: str) -> tuple[str, ...]:
     return tuple(sorted(address for address, done in seen.items() if not done))
 
 
+def _place_refused(vendor: str, known: dict[str, dict[str, Value]], read_from: dict[str, dict[str, str]]) -> None:
+    """Join the boards that a driver counts by number, and gives no address of, with those that only the bus shows.
+
+    Drivers number boards in the order of their addresses. Where there are more of one kind than of the other nobody
+    can tell which is which, and they stay apart.
+    """
+    mine = {key: board for key, board in known.items() if board.get("vendor") == vendor}
+    without = [key for key in mine if isinstance(mine[key].get("index"), int) and not _has_address(mine[key])]
+    alone = sorted(key for key in mine if "index" not in mine[key] and mine[key].get("device_node") is not False)
+    alone = [key for key in alone if not str(mine[key].get("kernel_driver")).startswith("vfio")]
+    if len(without) != len(alone):
+        return
+    for old, new in zip(sorted(without, key=lambda key: str(mine[key]["index"]).zfill(9)), alone, strict=True):
+        known[new] = {**known.pop(old), **known[new], "in_driver": True}
+        read_from[new] = {**read_from.pop(old), **read_from[new]}
+
+
+def _has_address(board: Values) -> bool:
+    return isinstance(board.get("pci_address"), str)
+
+
 def _settle_vendor(answers: Sequence[Answer], known: Mapping[str, dict[str, Value]], host_values: Values) -> None:
     """Say of each board of a vendor whether its driver has it, and what its facts are where not."""
     told = {key_of(board) for answer in answers for board in answer.reading.boards}
@@ -143,7 +165,7 @@ def _settle_vendor(answers: Sequence[Answer], known: Mapping[str, dict[str, Valu
     for key, board in known.items():
         if board.get("vendor") != first.source.vendor:
             continue
-        if key in told:
+        if key in told or board.get("in_driver") is True:
             board["in_driver"] = True
             continue
         missing = _why_absent(first, board, host_values)

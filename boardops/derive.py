@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from boardops.catalog.boards import BoardEntry, find_board
 from boardops.catalog.nvidia_drivers import end_of_life, oldest_driver_for
 from boardops.facts import NOT_COLLECTED, Board, Host, Missing, Process, Value, Values, build_board, build_host, known
+from boardops.plausible import plausible
 
 # Facts that a board with a feature of the catalog has.
 _FEATURES: Mapping[str, tuple[str, ...]] = {
@@ -20,6 +21,8 @@ _FEATURES: Mapping[str, tuple[str, ...]] = {
     "row_remapping": ("rows.failed", "rows.pending", "rows.remapped_uncorrected_count"),
     "page_retirement": ("pages.pending", "pages.retired_single_count", "pages.retired_double_count"),
 }
+_EVERY = frozenset({"temperature.core_celsius"})
+_EVERY_MEMORY = frozenset({"memory.total_bytes", "memory.used_bytes", "memory.free_bytes"})
 # Facts that the driver withholds while error correction is off, or while the board is split into instances.
 _NEED_ECC = ("ecc.corrected", "ecc.uncorrected", "ecc.sram", "rows.", "pages.")
 _NEED_WHOLE = ("utilization.", "rows.")
@@ -56,7 +59,7 @@ def _entry(board: Values) -> BoardEntry | None:
 
 
 def _settle(board: Values, entry: BoardEntry | None, boards: Sequence[Values]) -> dict[str, Value]:
-    values = dict(board)
+    values = {name: plausible(name, value) for name, value in board.items()}
     if _text(board, "virtualization") == "vgpu":
         return values  # A guest sees little of its board, whatever the model has.
     for name, value in board.items():
@@ -67,6 +70,11 @@ def _settle(board: Values, entry: BoardEntry | None, boards: Sequence[Values]) -
     return values
 
 
+def _passed_through(board: Values) -> bool:
+    """Whether we are in a virtual machine, which may be given a board without its links."""
+    return board.get("virtualization") == "pass-through"
+
+
 def _withheld(board: Values, name: str) -> bool:
     return (board.get("ecc.enabled") is False and name.startswith(_NEED_ECC)) or (
         board.get("mig_enabled") is True and name.startswith(_NEED_WHOLE)
@@ -74,6 +82,10 @@ def _withheld(board: Values, name: str) -> bool:
 
 
 def _should_exist(name: str, entry: BoardEntry | None, board: Values, boards: Sequence[Values]) -> str:
+    if name in _EVERY or (name in _EVERY_MEMORY and not (entry and entry.unified_memory)):
+        return "every board has it"
+    if name.startswith("link.") and isinstance(_expected_links(entry), int) and not _passed_through(board):
+        return "the catalog says that this model has links"
     if entry is not None:
         for feature, names in _FEATURES.items():
             if name in names and getattr(entry, feature):

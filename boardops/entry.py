@@ -14,16 +14,26 @@ def main() -> None:
     # A short run makes no garbage that is worth collecting; looking for it costs a tenth of the run.
     gc.disable()
     try:
-        from boardops.cli.main import run
+        code = _run()
     except KeyboardInterrupt:
-        sys.exit(130)
+        code = 130
+    gc.freeze()
+    sys.exit(code)
+
+
+def _run() -> int:
+    try:
+        from boardops.cli.main import ignore_signals, run
+    except KeyboardInterrupt:
+        raise
     except BaseException as error:  # noqa: BLE001 - a broken installation may raise anything
         what = " ".join(f"{type(error).__name__}: {error}".split())
         print(f"boardops: this installation is broken ({what}); install it again", file=sys.stderr)
-        sys.exit(3)
+        return 3
     code = run(sys.argv[1:])
-    gc.freeze()
-    sys.exit(code)
+    # The report is out; a signal that comes now must not turn its exit code into another.
+    ignore_signals()
+    return code
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from boardops.budget import Budget
 from boardops.worker import Program, Running, python_program
 
 START = f"{os.path.dirname(os.path.realpath(__file__))}/probes/start.py"
+ALARM_SECONDS = 120
+"""How much longer than the run may take, at most, a probe lives that nobody ends any more."""
 FIRST = ("nvml", "host", "cuda", "pci")
 """The probes that every run starts, the longest first; the others are asked because of what these say."""
 
@@ -31,7 +33,8 @@ def command_lines(*, cpu: bool, budget: Budget, root: str = "/") -> dict[str, li
         "stuck": below,
     }
     python = python_program(START)
-    return {name: [*python, name, *more] for name, more in words.items()}
+    alarm = ["--alarm", str(int(budget.total_seconds) + ALARM_SECONDS)]
+    return {name: [*python, name, *alarm, *more] for name, more in words.items()}
 
 
 def _found(name: str) -> str | None:

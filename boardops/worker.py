@@ -147,7 +147,7 @@ class Running:
 def _interrupted_later() -> Iterator[None]:
     """Ctrl-C comes after the block. In the midst of it, a program that was just started would be forgotten."""
     came: list[int] = []
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     if threading.current_thread() is not threading.main_thread():
         handlers.clear()  # Only the main thread is interrupted, and only it may say how.
     for number, handler in handlers.items():

@@ -37,7 +37,7 @@ def test_this_machine() -> None:
     evidence = found.evidence[0]
     assert (evidence.id, evidence.source, evidence.kind, evidence.outcome) == ("host-1", "host", "probe", "ok")
     assert (evidence.read_at, evidence.why) == (READ_AT, "")
-    assert evidence.origin.endswith("start.py host --cpu")
+    assert evidence.origin.endswith("start.py host --alarm 180 --cpu")
     assert str(Path(sys.prefix)) not in evidence.origin
     assert {entry.source for entry in found.evidence} >= {"host", "nvml", "cuda", "pci"}
     assert set(found.host) == {*host.FILLS, *nvml.FILLS, *cuda.FILLS, *pci.FILLS, "hung_sources"}

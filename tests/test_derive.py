@@ -101,9 +101,12 @@ def test_a_neighbour_of_another_model_says_nothing() -> None:
     assert kind(board.temperature.memory_celsius) == "not-supported"
 
 
-def test_an_explicit_not_supported_is_believed() -> None:
+def test_a_not_supported_is_believed_unless_a_neighbour_has_it() -> None:
+    """A board that loses a sensor says just that."""
     other = with_tags(H100, {"pci/pci_bus_id": "00000000:2A:00.0", "temperature/memory_temp": "[Not Supported]"})
     _, (_, board) = derived(H100, other)
+    assert kind(board.temperature.memory_celsius) == "error"
+    _, (board,) = derived(other)
     assert kind(board.temperature.memory_celsius) == "not-supported"
 
 

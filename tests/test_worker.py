@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from boardops.worker import Outcome, Program, Running, python_program, run, run_all
+from tests.probes import program
+from tests.standin.nvml import Nvml
 
 ROOT = Path(__file__).resolve().parent.parent
 SLACK_SECONDS = 20
@@ -303,3 +305,11 @@ def test_another_python_is_found_where_ours_is_not_known(tmp_path: Path, executa
 def test_an_outcome_is_a_value() -> None:
     assert run(["true"], SLACK_SECONDS) != run(["true"], SLACK_SECONDS)
     assert Outcome("ok") == Outcome("ok")
+
+
+def test_a_probe_that_nobody_ends_ends_itself(tmp_path: Path) -> None:
+    """As after SIGKILL of the whole run: the kernel's alarm needs nobody."""
+    driver = Nvml(tmp_path, count=1).hang("nvmlInit*")
+    environment = driver.environment({})
+    probe = subprocess.Popen([*program.nvml(), "--alarm", "1"], env=environment, stdout=subprocess.DEVNULL)
+    assert probe.wait(timeout=20) == -signal.SIGALRM

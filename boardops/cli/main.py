@@ -1,6 +1,6 @@
 """The command group, and the one place where errors become exit codes.
 
-Exit codes: 0 ready, 1 degraded, 2 not-ready, 3 unknown, wrong usage or a fault of our own, 130 after Ctrl-C.
+Exit codes: 0 ready, 1 degraded, 2 not-ready, 3 unknown, wrong usage or a fault of our own, 130 after a signal that ends us.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from boardops.errors import BoardopsError, OutputClosedError
 
 UNKNOWN = 3
 INTERRUPTED = 130
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 # Each command and the module that holds it; a module is imported when its command is asked for.
 COMMANDS = {
@@ -104,9 +105,20 @@ def _print_help(context: click.Context | None) -> int:
 
 
 def _take_signals() -> None:
-    """Children's exit codes are ours even where our parent ignores them, and SIGTERM ends us as Ctrl-C does."""
+    """Children's exit codes are ours even where our parent ignores them, and who ends us does it as Ctrl-C does.
+
+    A terminal that is closed ends us too, unless we were started to outlive it (nohup).
+    """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.default_int_handler)
+
+
+def ignore_signals() -> None:
+    """From now on nobody ends us but ourselves; it will not be long."""
+    for number in ENDING:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def say(message: str) -> None:

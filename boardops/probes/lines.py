@@ -63,9 +63,12 @@ def dumps(value: Any) -> str:
     return quote(str(value))
 
 
-def missing(kind: str, why: str) -> dict[str, str]:
-    """What stands in place of a value that could not be read."""
-    return {"missing": kind, "why": why}
+def missing(kind: str, why: str, *, bare: bool = False) -> dict[str, Any]:
+    """What stands in place of a value that could not be read.
+
+    `bare` marks a driver's plain "no": where the catalog or a board of the same model has the value, it is an error.
+    """
+    return {"missing": kind, "why": why, **({"bare": True} if bare else {})}
 
 
 def text(path: str) -> str:

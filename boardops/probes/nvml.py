@@ -45,6 +45,8 @@ HEAD_START_SECONDS = 0.002
 CONTROL_NODE = "/dev/nvidiactl"
 LIBRARY = "libnvidia-ml.so.1"
 NO_LIBRARY = 12
+UNREACHABLE = (15, 999)
+"""Errors in place of a board's handle that nvidia-smi calls a board it cannot reach: lost, unknown error."""
 MAY_BE_NODE = (4, 9, 999)
 """Errors of a start that a device node can be the cause of: no permission, driver not loaded, unknown."""
 
@@ -66,7 +68,7 @@ class Reader(threading.Thread):
             self.address = pci_address(self.board)
             index = self.which if isinstance(self.which, int) else self.board.ask("nvmlDeviceGetIndex")
         except nvml.NVMLError as error:
-            say({"problem": f"the driver gives no board {self.title()}: {missing_of(error)['why']}"})
+            self.refused(error)
             return
         known = {"vendor": "nvidia", "pci_address": self.address, "index": index}
         say({"board": {**known, "driver_version": self.driver, **read(IDENTITY, self.board)}})
@@ -75,6 +77,15 @@ class Reader(threading.Thread):
             values = read(group, self.board)
             lost = lost or any(isinstance(value, dict) and value.get("missing") == "lost" for value in values.values())
             say({"board": {**known, **values, **({"lost": lost} if group is GROUPS[-1] else {})}})
+
+    def refused(self, error: Any) -> None:
+        """Say of a board that the driver counts and does not let us reach why not; assemble.py finds its address."""
+        gone = missing_of(error)
+        say({"problem": f"the driver gives no board {self.title()}: {gone['why']}"})
+        lost: Any = True if getattr(error, "value", None) in UNREACHABLE else gone
+        known: Mapping[str, Any] = {"index": self.which} if isinstance(self.which, int) else {"pci_address": self.which}
+        facts = [name for table in (IDENTITY, *GROUPS) for name in table]
+        say({"board": {"vendor": "nvidia", **known, **dict.fromkeys(facts, gone), "lost": lost}})
 
     def handle(self) -> Any:
         self.board.asked = "nvmlDeviceGetHandleBy..."

@@ -25,13 +25,18 @@ from boardops.probes.nvml_words import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, TypeVar
 
     from boardops.probes.lines import Values
 
     Read = Callable[["Board"], Any]
+    Word = TypeVar("Word")
 
 MAX_LINKS = 36
+INVALID_ARGUMENT, NOT_SUPPORTED = 2, 3
+FLAGS = {0: False, 1: True}
+LINK_STATES = {0: False, 1: True, 2: True}
+"""Off, on, asleep."""
 # Fields of nvmlDeviceGetFieldValues that no function of their own gives.
 RECOVERY_ACTION, MEMORY_CELSIUS, SLOWDOWN_MARGIN, LINK_COUNT = FIELDS = (230, 82, 194, 91)
 # Fields of a single link: its state, and its counters of errors, up to Hopper and from Blackwell on.
@@ -48,9 +53,10 @@ VALUES = {0: "dVal", 1: "uiVal", 2: "ulVal", 3: "ullVal", 4: "sllVal", 5: "siVal
 class NoValueError(Exception):
     """What stands in place of a value: kind of Missing, and why."""
 
-    def __init__(self, kind: str, why: str) -> None:
+    def __init__(self, kind: str, why: str, *, bare: bool = False) -> None:
         super().__init__(why)
         self.kind = kind
+        self.bare = bare
 
 
 def share(percent: int) -> float:
@@ -60,15 +66,15 @@ def share(percent: int) -> float:
     return percent / 100
 
 
-def missing_of(error: Exception) -> dict[str, str]:
+def missing_of(error: Exception) -> dict[str, Any]:
     """What an error says of the value that it kept us from."""
     if isinstance(error, NoValueError):
-        return missing(error.kind, str(error))
+        return missing(error.kind, str(error), bare=error.bare)
     if isinstance(error, AttributeError):
         return missing("not-supported", f"this version of pynvml does not know the question ({error.name})")
     code = getattr(error, "value", None)
     if isinstance(code, int) and code in ERRORS:
-        return missing(*ERRORS[code])
+        return missing(*ERRORS[code], bare=code == NOT_SUPPORTED)
     return missing("error", f"{type(error).__name__}: {error}")
 
 
@@ -114,14 +120,16 @@ class Board:
 
 def value_of(field: Any) -> int | float:
     """The value of a field. Raises NVMLError."""
+    if field.nvmlReturn == INVALID_ARGUMENT:
+        raise nvml.NVMLError(NOT_SUPPORTED)  # So drivers answer a field that came after them.
     if field.nvmlReturn != 0:
         raise nvml.NVMLError(field.nvmlReturn)
     found: int | float = getattr(field.value, VALUES[field.valueType])
     return found
 
 
-def word(table: Mapping[int, str], value: int) -> str:
-    """A vendor's number as a word. One that we do not know is told as it is."""
+def word(table: Mapping[int, Word], value: int) -> Word:
+    """What a vendor's number stands for. One that we do not know is told as it is."""
     if value not in table:
         raise NoValueError("unreadable", f"the driver gave {value}")
     return table[value]
@@ -162,7 +170,16 @@ def core_celsius(board: Board) -> float:
 
 
 def threshold(which: int) -> Read:
-    return lambda board: float(board.ask("nvmlDeviceGetTemperatureThreshold", which))
+    def read(board: Board) -> float:
+        try:
+            found = float(board.ask("nvmlDeviceGetTemperatureThreshold", which))
+        except nvml.NVMLError_InvalidArgument:
+            raise nvml.NVMLError(NOT_SUPPORTED) from None  # So drivers answer a threshold that came after them.
+        if not found:
+            raise NoValueError("not-supported", "the driver gives 0, which is no limit", bare=True)
+        return found
+
+    return read
 
 
 def margin(board: Board) -> float:
@@ -258,11 +275,11 @@ def read_links(board: Board) -> list[bool]:
     states: list[bool] = []
     try:
         count = min(int(board.field(LINK_COUNT)), MAX_LINKS)
-        states = [value != 0 for value in of_links(board, [LINK_STATE], range(count))[LINK_STATE]]
+        states = [word(LINK_STATES, value) for value in of_links(board, [LINK_STATE], range(count))[LINK_STATE]]
     except nvml.NVMLError:
         states = old_links(board)
     if not states:
-        raise NoValueError("not-supported", "the board has no NVLink")
+        raise NoValueError("not-supported", "the driver knows no NVLink of the board", bare=True)
     return states
 
 
@@ -271,7 +288,7 @@ def old_links(board: Board) -> list[bool]:
     states: list[bool] = []
     for link in range(MAX_LINKS):
         try:
-            states.append(bool(board.call("nvmlDeviceGetNvLinkState", link)))
+            states.append(word(LINK_STATES, board.call("nvmlDeviceGetNvLinkState", link)))
         except (nvml.NVMLError_InvalidArgument, nvml.NVMLError_NotSupported):
             break
     return states
@@ -346,7 +363,7 @@ def named(table: Mapping[int, str], name: str) -> Read:
 
 
 def flag(name: str, part: int | None = None) -> Read:
-    return lambda board: bool(board.ask(name) if part is None else board.ask(name)[part])
+    return lambda board: word(FLAGS, board.ask(name) if part is None else board.ask(name)[part])
 
 
 def watts(name: str, part: int | None = None) -> Read:
@@ -421,7 +438,7 @@ COUNTERS: Mapping[str, Read] = {
     "ecc.corrected_aggregate_count": ecc(0, 1),
     "ecc.uncorrected_aggregate_count": ecc(1, 1),
     "ecc.sram_uncorrected_aggregate_count": sram_uncorrected,
-    "ecc.sram_threshold_exceeded": lambda board: bool(sram(board).bThresholdExceeded),
+    "ecc.sram_threshold_exceeded": lambda board: word(FLAGS, sram(board).bThresholdExceeded),
     "ecc.repair_pending": lambda board: any(board.ask("nvmlDeviceGetRepairStatus")),
     "rows.remapped_corrected_count": lambda board: board.ask("nvmlDeviceGetRemappedRows")[0],
     "rows.remapped_uncorrected_count": lambda board: board.ask("nvmlDeviceGetRemappedRows")[1],

@@ -46,10 +46,10 @@ REASONS = {
 }
 # NVML's error codes: kind of Missing, and a sentence. Source: nvml.h.
 ERRORS: Mapping[int, tuple[str, str]] = {
-    2: ("not-supported", "the driver does not know this question"),
+    2: ("error", "the driver calls the question invalid"),
     3: ("not-supported", "the board does not support it"),
     4: ("not-permitted", "this user may not read it"),
-    6: ("not-supported", "the driver has no such thing"),
+    6: ("error", "the driver found no such thing"),
     9: ("error", "the NVIDIA kernel module is not loaded"),
     10: ("timed-out", "the driver gave up waiting for the board"),
     11: ("error", "the board's interrupts do not arrive"),

@@ -48,7 +48,7 @@ def missing_of(text: str) -> Missing | None:
         return Missing("not-supported", f"printed as {text.strip()!r}" if text.strip() else "printed as nothing", True)
     if word in _KINDS:
         kind, why = _KINDS[word]
-        return Missing(kind, why)
+        return Missing(kind, why, kind == "not-supported")
     return None
 
 

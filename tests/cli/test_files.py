@@ -53,7 +53,9 @@ def test_many_runs_write_one_report(tmp_path: Path, sent: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "report.json", "smi.xml"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL], ids=lambda number: number.name
+)
 def test_a_run_that_is_ended_at_any_moment_leaves_the_old_report_or_the_new(
     tmp_path: Path, sent: Path, number: signal.Signals
 ) -> None:
@@ -67,9 +69,10 @@ def test_a_run_that_is_ended_at_any_moment_leaves_the_old_report_or_the_new(
         run.send_signal(number)
         _, error = run.communicate(timeout=60)
         assert is_whole(report)
-        assert b"Traceback" not in error
         # Before Python has given us a word in it, a signal ends the program as it ends any other.
-        assert run.returncode in {0, 130, -number}
+        # We take every of these for a Ctrl-C; Python ends itself by that signal where it is too late for an exit code.
+        assert run.returncode in {0, 130, -number, -signal.SIGINT}
+        assert run.returncode < 0 or b"Traceback" not in error
         if number is not signal.SIGKILL:
             assert [path.name for path in report.parent.iterdir()] == ["report.json"]
 

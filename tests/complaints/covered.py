@@ -154,7 +154,7 @@ COMPLAINTS: dict[str, Complaint] = {
         "memory temperature is not offered by many boards",
         (
             "test_an_idle_board_for_games_has_no_fault",
-            "test_an_explicit_not_supported_is_believed",
+            "test_a_not_supported_is_believed_unless_a_neighbour_has_it",
         ),
     ),
     "26": _("kellyjonbrazil/jc#166", "captured output should be read", ("test_text_and_xml_of_a_board_are_one",)),

@@ -250,7 +250,7 @@ DRIVER_ROWS = (
         "one board was lost before the run",
         driver(lambda nvml, count: nvml.lost(count - 1)),
         last(NOT_READY),
-        ("the PCI bus shows the board, its driver does not have it",),
+        ("the board no longer answers its driver",),
         "reboot-host",
         OTHERS,
     ),

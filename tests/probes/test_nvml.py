@@ -117,7 +117,9 @@ def test_one_board_is_asked_by_its_address(tmp_path: Path) -> None:
 def test_a_board_without_a_handle_is_a_sentence(tmp_path: Path) -> None:
     reading = probe(Nvml(tmp_path, count=2).handle_error(1, 15))
     assert reading.problems == ("the driver gives no board number 1: the board no longer answers its driver",)
-    assert len(reading.boards) == 1
+    _, refused = reading.boards
+    assert (refused["index"], refused["lost"], "pci_address" in refused) == (1, True, False)
+    assert isinstance(refused["temperature.core_celsius"], Missing)
 
 
 @pytest.mark.parametrize("function", ["nvmlDeviceGetUtilizationRates", "nvmlDeviceGetEccMode"])

@@ -190,9 +190,9 @@ V100: Mapping[str, Value] = {
 """A healthy idle V100: it retires pages and has no row remapper, no NVLink, no limits relative to the temperature."""
 
 RTX_4090: Mapping[str, Value] = {
-    **_without(
-        H100, "rows_", "repair_", "fabric_", "nvlink_", "mig_", "ecc_", "sram_", "part_number", "temperature_memory"
-    ),
+    **_without(H100, "repair_", "fabric_", "nvlink_", "mig_", "ecc_", "sram_", "part_number", "temperature_memory"),
+    "ecc_mode": 0,
+    "ecc_mode_pending": 0,
     "name": "NVIDIA GeForce RTX 4090",
     "vbios_version": "95.02.18.80.5F",
     "inforom_version": "G002.0000.00.03",
@@ -219,7 +219,7 @@ RTX_4090: Mapping[str, Value] = {
     "fan_count": 2,
     "fan_speed": 30,
 }
-"""A healthy idle RTX 4090: fans, no ECC, no serial, an idle link of the first generation."""
+"""A healthy idle RTX 4090: fans, ECC off, no serial, an idle link of the first generation."""
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,7 @@ def test_models_differ_in_what_they_have(tmp_path: Path) -> None:
     old = ask(Nvml(tmp_path / "v100", model=V100), expression, before="h = board(0)")
     assert old == ["0000000000001", [1, 1], no, 0, no, 0, no]
     consumer = ask(Nvml(tmp_path / "rtx", model=RTX_4090), expression, before="h = board(0)")
-    assert consumer == [no, no, no, no, no, no, 30]
+    assert consumer == [no, [0, 0], [0, 0, 0, 0], no, no, no, 30]
 
 
 @pytest.mark.parametrize(
