@@ -1,6 +1,6 @@
 """The command group, and the one place where errors become exit codes.
 
-Exit codes: 0 ready, 1 degraded, 2 not-ready, 3 unknown, wrong usage or a fault of our own, 130 after a signal that ends us.
+Exit codes: 0 ready, 1 degraded, 2 not-ready, 3 unknown, wrong usage or a fault of our own, 130 ended by a signal.
 """
 
 from __future__ import annotations
