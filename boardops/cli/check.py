@@ -15,6 +15,7 @@ from boardops.cli.output import print_text, write_file
 from boardops.cli.request import Request, begin, budget_of, now
 from boardops.errors import BoardopsError
 from boardops.report.formats import FORMATS, format_of_ending, render
+from boardops.yamlfile import short
 
 if TYPE_CHECKING:
     from boardops.score import Result
@@ -37,7 +38,11 @@ class Time(click.ParamType[datetime.datetime]):
         try:
             time = datetime.datetime.fromisoformat(str(value).replace("Z", "+00:00"))
         except ValueError:
-            self.fail(f"{value!r} is not a date such as 2026-12-01 or a time such as 2026-12-01T08:00:00Z", param, ctx)
+            self.fail(
+                f"{short(str(value))} is not a date such as 2026-12-01 or a time such as 2026-12-01T08:00:00Z",
+                param,
+                ctx,
+            )
         return time if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)
 
 
