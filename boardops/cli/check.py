@@ -37,13 +37,14 @@ class Time(click.ParamType[datetime.datetime]):
             return value
         try:
             time = datetime.datetime.fromisoformat(str(value).replace("Z", "+00:00"))
-        except ValueError:
+            # The first and the last day of the calendar are none everywhere.
+            return time.astimezone(datetime.timezone.utc) if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)
+        except (ValueError, OverflowError):
             self.fail(
                 f"{short(str(value))} is not a date such as 2026-12-01 or a time such as 2026-12-01T08:00:00Z",
                 param,
                 ctx,
             )
-        return time if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)
 
 
 @click.command("check", short_help="Judge this machine, or files that somebody sent.")

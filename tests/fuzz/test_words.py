@@ -165,6 +165,11 @@ def test_a_huge_word(name: str, huge: str) -> None:
         READERS[name](HUGE[huge])
 
 
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "2026-12-01T08:00"])
+def test_the_ends_of_the_calendar(text: str) -> None:
+    moment(text)
+
+
 @given(words)
 @often
 def test_a_version_in_a_rule(text: str) -> None:
