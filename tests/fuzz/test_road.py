@@ -116,3 +116,16 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_odd_values_are_judged_and_shown_or_refused(place: Path, name: str) -> None:
     walk(place, ODD[name])
+
+
+@given(data=st.binary(max_size=2000))
+@settings(
+    max_examples=max(20, EXAMPLES // 2), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_any_bytes_are_refused(place: Path, data: bytes) -> None:
+    walk(place, data)
+    for read, _ in READERS.values():
+        try:
+            read(data)
+        except BoardopsError as error:
+            assert "\n" not in str(error)
