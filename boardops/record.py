@@ -7,6 +7,7 @@ function. Called by the command line for `--record` and for a record given to `-
 from __future__ import annotations
 
 import base64
+import datetime
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -87,11 +88,22 @@ def _recorded(answer: Answer) -> RecordedAnswer:
 def load(data: bytes, name: str) -> Record:
     """A record from its text. Raises BoardopsError with one sentence that names the file and the place."""
     try:
-        return msgspec.json.decode(data, type=Record, strict=True)
+        record = msgspec.json.decode(data, type=Record, strict=True)
     except RecursionError:
         raise BoardopsError(f"{name} is a record that cannot be read: it is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BoardopsError(f"{name} is a record that cannot be read: {error}") from None
+    if not _is_time(record.read_at):
+        raise BoardopsError(f"{name} is a record that cannot be read: its read_at is not a time in UTC")
+    return record
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
+    except ValueError:
+        return False
+    return True
 
 
 def answers_of(record: Record, find: Callable[[str], Source | None], name: str) -> tuple[Answer, ...]:

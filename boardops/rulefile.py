@@ -34,6 +34,9 @@ from boardops.rule import (
 )
 from boardops.yamlfile import Item, nearest, short
 
+MOST_CHARACTERS = 200
+"""Of a waiver's pattern; Python takes minutes to read one of a hundred thousand brackets."""
+
 
 def read_scoring(entries: Mapping[str, Item], caps: Mapping[str, Item]) -> Scoring:
     """`scoring` of all layers: its own keys and those of `caps`. Raises YamlError."""
@@ -71,6 +74,10 @@ def read_waiver(item: Item, rules: Mapping[str, object]) -> Waiver:
 
     def text(key: str, default: str) -> str:
         return keys[key].text(f"waiver.{key}") if key in keys else default
+
+    for key in ("board", "host"):
+        if len(text(key, "*")) > MOST_CHARACTERS:
+            raise keys[key].error(f"waiver.{key} is longer than {MOST_CHARACTERS} characters")
 
     return Waiver(
         rule,

@@ -77,7 +77,7 @@ def parse_spec(spec: str) -> tuple[tuple[str, str], ...]:
     for part in spec.split(","):
         match = re.match(_SPEC, part)
         if not match or not looks_like_version(match[2]):
-            raise ValueError(f"{part.strip()!r} is not an operator (>= <= == != > <) and a version")
+            raise ValueError(f"{part.strip()[:60]!r} is not an operator (>= <= == != > <) and a version")
         pairs.append((match[1], match[2]))
     return tuple(pairs)
 

@@ -7,12 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from benchmarks import mutation
 from benchmarks.measure import Command, NotMeasuredError, Ratio, compare, compare_calls, output, peak_bytes
 from benchmarks.rules import compose
 from benchmarks.table import Row, markdown, ratio_row, text
 from boardops.locate import shipped
 from boardops.rules import load
+from tests.golden import TABLE, line_of, shipped_rules
 
 ENV = dict(os.environ)
 
@@ -68,3 +71,13 @@ def test_tables() -> None:
         "| check | peer | 1.00 | 2.00 |  | wall at most 1.5 | not met |",
         "| starts |  |  |  | 1 | 1 | met |",
     ]
+
+
+def test_mistakes_in_the_shipped_rules_are_counted() -> None:
+    counts, survivors = mutation.measure(shipped_rules(), TABLE.read_text(encoding="utf-8"))
+    assert len(survivors) <= (1 - mutation.LEAST) * counts.total()
+    assert {part for part, _ in counts} == {*mutation.PARTS, "when", "required", "weight", "cap"}
+    rule = shipped_rules()[0]
+    blind = replace(rule, cases=())
+    _, unnoticed = mutation.measure([blind], line_of(blind))
+    assert f"{rule.id}: expect.equals: not_equals instead" in unnoticed, "neither a case nor the table shows it"

@@ -21,7 +21,9 @@ from boardops.catalog.nvidia_driver_table import Branch, Drivers, LastBranch, re
 from boardops.catalog.sourced import shipped_catalog
 from boardops.versions import looks_like_version, version_key
 
-_CUDA = r"^\s*[vV]?(\d+)\.(\d+)(?:\.|\s*$)"
+_CUDA = r"^\s*[vV]?(\d{1,9})\.(\d{1,9})(?:\.|\s*$)"
+_BRANCH = r"\d{1,9}(?!\d)"
+"""A longer number is no branch, and Python refuses to read the longest."""
 
 
 class SupportEnd(Struct, frozen=True):
@@ -167,7 +169,7 @@ def last_branch_for(architecture: str) -> LastBranch | None:
 
 def _branch_number(driver_version: str) -> int | None:
     text = driver_version.strip()
-    first = re.match(r"\d+", text)
+    first = re.match(_BRANCH, text)
     return int(first[0]) if first and looks_like_version(text) else None
 
 

@@ -15,6 +15,7 @@ from boardops.cli.output import print_text, write_file
 from boardops.cli.request import Request, begin, budget_of, now
 from boardops.errors import BoardopsError
 from boardops.report.formats import FORMATS, format_of_ending, render
+from boardops.yamlfile import short
 
 if TYPE_CHECKING:
     from boardops.score import Result
@@ -36,9 +37,14 @@ class Time(click.ParamType[datetime.datetime]):
             return value
         try:
             time = datetime.datetime.fromisoformat(str(value).replace("Z", "+00:00"))
-        except ValueError:
-            self.fail(f"{value!r} is not a date such as 2026-12-01 or a time such as 2026-12-01T08:00:00Z", param, ctx)
-        return time if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)
+            # The first and the last day of the calendar are none everywhere.
+            return time.astimezone(datetime.timezone.utc) if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)
+        except (ValueError, OverflowError):
+            self.fail(
+                f"{short(str(value))} is not a date such as 2026-12-01 or a time such as 2026-12-01T08:00:00Z",
+                param,
+                ctx,
+            )
 
 
 @click.command("check", short_help="Judge this machine, or files that somebody sent.")

@@ -6,6 +6,7 @@ Exit codes: 0 ready, 1 degraded, 2 not-ready, 3 unknown, wrong usage or a fault 
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -81,6 +82,9 @@ def run(arguments: Sequence[str]) -> int:
         say(str(error))
         return UNKNOWN
     except OSError as error:
+        if error.filename is not None:
+            say(f"cannot open {os.fsdecode(error.filename)}: {error.strerror or error}")
+            return UNKNOWN
         # Only click itself prints without print_text: help and version.
         say(f"cannot write standard output: {error.strerror or error}")
         give_up_standard_output()

@@ -29,6 +29,8 @@ KIND = "nvidia-smi-csv"
 TITLE = "nvidia-smi CSV"
 _NOT_ASKED = "holds no column for it"
 _MAX_ROWS = 10_000
+_MAX_LINE = 2**16
+"""Characters; each comma of a longer line would cost memory for a value of its own."""
 _UNIT = re.compile(r"^(?P<name>\S+?)\s*(?:\[(?P<unit>[^\]]*)\])?$")
 # Units of columns for a query with `nounits`, which leaves them out of the values, and of the header as well.
 _UNITS: Mapping[str, str] = {
@@ -177,7 +179,14 @@ def read(data: bytes) -> Reading:
     for number, line in enumerate(lines[at + 1 : at + 1 + _MAX_ROWS], at + 2):
         if not line.strip():
             continue
-        cells = _cells(line, names)
+        if len(line) > _MAX_LINE:
+            odd.append(f"line {number} is longer than {_MAX_LINE} characters")
+            continue
+        try:
+            cells = _cells(line, names)
+        except csv.Error as error:
+            odd.append(f"line {number} cannot be read: {error}")
+            continue
         if len(cells) != len(names):
             odd.append(f"line {number} has {len(cells)} values for {len(names)} columns: {line.strip()[:160]}")
             continue
@@ -208,7 +217,7 @@ def _without_columns(board: Values) -> dict[str, Value]:
 def _header(lines: Sequence[str]) -> int | None:
     """The number of the line that names the columns."""
     for number, line in enumerate(lines):
-        if "," in line:
+        if "," in line and len(line) <= _MAX_LINE:
             names, _ = _split_header(line)
             known = [
                 name for name in names if name in _COLUMNS or name in _PROCESS or name in _HOST or _ECC.match(name)

@@ -299,7 +299,9 @@ def test_an_encoding_that_cannot_show_everything(healthy: Path) -> None:
     assert done.stdout.isascii()
 
 
-@pytest.mark.parametrize("module", ["click", "msgspec", "yaml", "boardops/evaluate.py", "boardops/cli"])
+@pytest.mark.parametrize(
+    "module", ["click", "msgspec", "yaml", "boardops/evaluate.py", "boardops/cli", "boardops/catalog/boards.yaml"]
+)
 def test_a_broken_installation_ends_in_3(tmp_path: Path, healthy: Path, module: str) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(ROOT / "boardops", copy / "boardops", ignore=shutil.ignore_patterns("__pycache__"))
@@ -331,6 +333,7 @@ def test_a_broken_installation_ends_in_3(tmp_path: Path, healthy: Path, module: 
     assert done.returncode == 3
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) == 1
+    assert "standard output" not in done.stderr, "what is missing is named, and nothing else is blamed"
 
 
 @pytest.mark.parametrize(
