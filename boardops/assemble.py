@@ -11,6 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from boardops.conflicts import conflicts_of
 from boardops.facts import Evidence, Missing, MissingKind, Value, Values, key_of
 from boardops.outcome import Outcome
 from boardops.readers.reading import Reading
@@ -81,6 +82,7 @@ def assemble(answers: Sequence[Answer], read_at: str) -> Collected:
     known: dict[str, dict[str, Value]] = {"host": {}}
     read_from: dict[str, dict[str, str]] = {"host": {}}
     evidence: list[Evidence] = []
+    told_of: dict[str, list[tuple[str, Values]]] = {}
     for number, answer in enumerate(answers, 1):
         told = _evidence(f"{answer.source.name}-{number}", answer, read_at)
         evidence.append(told)
@@ -88,7 +90,11 @@ def assemble(answers: Sequence[Answer], read_at: str) -> Collected:
         subjects["host"] = _owed(answer.source, answer.source.fills, answer.reading.host, answer.outcome)
         for key, values in subjects.items():
             _add(known.setdefault(key, {}), read_from.setdefault(key, {}), values, told.id)
+            told_of.setdefault(key, []).append((told.id, values))
     host_values = known.pop("host")
+    host_values["conflicts"] = tuple(
+        conflict for key in sorted(told_of) for conflict in conflicts_of(key, told_of[key])
+    )
     vendors = {answer.source.vendor for answer in answers if answer.source.vendor}
     for vendor in sorted(vendors):
         _place_refused(vendor, known, read_from)

@@ -79,17 +79,21 @@ def _smi_source(tool: str) -> Source:
 def _read_smi(data: bytes) -> Reading:
     from boardops.readers import nvidia_smi_xml
     from boardops.readers.markup import MarkupError
+    from boardops.readers.nvidia_smi_boards import unreachable
 
-    def nothing(problem: str) -> Reading:
-        return Reading(nvidia_smi_xml.KIND, nvidia_smi_xml.TITLE, {}, (), (problem,), complete=False)
+    def nothing(problem: str, boards: tuple[Values, ...] = ()) -> Reading:
+        return Reading(nvidia_smi_xml.KIND, nvidia_smi_xml.TITLE, {}, boards, (problem,), complete=False)
 
     if nvidia_smi_xml.recognise(data):
         try:
             return nvidia_smi_xml.read(data)
         except MarkupError as error:
             return nothing(f"nvidia-smi printed XML that {error}")
-    said = data.decode("utf-8", "replace").strip().splitlines()
-    return nothing(f"nvidia-smi printed no XML but {said[0][:200]!r}" if said else "nvidia-smi printed nothing")
+    text = data.decode("utf-8", "replace").strip()
+    said = text.splitlines()
+    if not said:
+        return nothing("nvidia-smi printed nothing")
+    return nothing(f"nvidia-smi printed no XML but {said[0][:200]!r}", unreachable(text))
 
 
 def source_named(name: str, *, cpu: bool) -> Source | None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from boardops.catalog.boards import BoardEntry, find_board
 from boardops.catalog.nvidia_drivers import end_of_life, oldest_driver_for
+from boardops.conflicts import shared_uuids
 from boardops.facts import NOT_COLLECTED, Board, Host, Missing, Process, Value, Values, build_board, build_host, known
 from boardops.plausible import plausible
 
@@ -234,6 +235,9 @@ def _host(host: Values, boards: Sequence[Values], at: datetime.datetime) -> dict
     values["numa_spread_count"] = _numa_spread(boards)
     values.setdefault("hung_sources", Missing("not-supported", "no driver was asked"))
     values.setdefault("stuck_processes", Missing("not-supported", "no driver was asked that did not answer in time"))
+    conflicts = values.get("conflicts", ())
+    if isinstance(conflicts, tuple):
+        values["conflicts"] = (*conflicts, *shared_uuids(boards))
     count = values.get("boards_in_driver_count")
     if values.get("boards_on_bus_count") == 0 and isinstance(count, Missing) and count.kind == "not-installed":
         # Where the bus shows no board, nobody misses a driver.

@@ -12,13 +12,16 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from boardops.conflicts import conflicts_of
 from boardops.errors import BoardopsError
 from boardops.facts import Evidence, Missing, Value, Values, key_of
 from boardops.readers import nvidia_smi_csv, nvidia_smi_text, nvidia_smi_xml
 from boardops.readers.markup import MarkupError
+from boardops.readers.nvidia_smi_boards import unreachable
 from boardops.readers.reading import Reading
 
 MAX_BYTES = 64 * 2**20
+MAX_HEAD = 2**16
 
 
 class EvidenceError(BoardopsError):
@@ -112,6 +115,9 @@ def read_file(file: File) -> Reading:
             if not reading.boards and not reading.complete:
                 raise EvidenceError(f"{file.name}: {reading.problems[0]}")
             return reading
+    if lost := unreachable(data[:MAX_HEAD].decode("utf-8", "replace")):
+        why = "the tool says only which boards it cannot reach"
+        return Reading("nvidia-smi-error", "nvidia-smi error", {}, lost, (why,), complete=False)
     known = "nvidia-smi -q, with or without -x, its CSV with a header, and its own records"
     raise EvidenceError(f"{file.name} {_what(data)}; boardops reads {known}")
 
@@ -148,13 +154,18 @@ def join(readings: Sequence[tuple[str, str, Reading]]) -> Joined:
         for board in reading.boards
         if isinstance(board.get("uuid"), str) and isinstance(board.get("pci_address"), str)
     }
+    told: dict[str, list[tuple[str, Values]]] = {}
     for id, name, reading in by_age:
+        told.setdefault("host", []).append((name, reading.host))
         _add(host, read_from["host"], reading.host, id)
         for board in reading.boards:
             # Of one file only the UUID may be known, of the other both.
             address = key_of(board) if "pci_address" in board else addresses.get(board.get("uuid", ""), key_of(board))
             _check_owner(owners, address, board.get("uuid"), name)
             _add(boards.setdefault(address, {}), read_from.setdefault(address, {}), board, id)
+            told.setdefault(address, []).append((name, board))
+    _check_counts(by_age)
+    host["conflicts"] = tuple(conflict for key in sorted(told) for conflict in conflicts_of(key, told[key]))
     return Joined(
         host,
         tuple(boards[address] for address in sorted(boards)),
@@ -180,6 +191,19 @@ def _check_owner(owners: dict[str, tuple[str, str]], address: str, uuid: Value |
         raise EvidenceError(
             f"{file} and {name} are not of one host: at {address} stands {known} in the one and {uuid} in the other"
         )
+
+
+def _check_counts(readings: Sequence[tuple[str, str, Reading]]) -> None:
+    """Files that show all boards of their host must not show more together than one of them counts."""
+    whole = [
+        (name, {key_of(board) for board in reading.boards})
+        for _, name, reading in readings
+        if reading.boards and reading.host.get("boards_in_driver_count") == len(reading.boards)
+    ]
+    together = set().union(*(keys for _, keys in whole))
+    if whole and len(together) > max(len(keys) for _, keys in whole):
+        counts = ", ".join(f"{name} has {len(keys)}" for name, keys in whole[:4])
+        raise EvidenceError(f"the files are not of one host: {counts} boards, and together they show {len(together)}")
 
 
 def _evidence(id: str, name: str, reading: Reading) -> Evidence:

@@ -207,6 +207,7 @@ class Ecc(Struct, frozen=True):
         Flag, _doc("the board says that on-chip memory errors passed the vendor's limit")
     ] = NOT_COLLECTED
     repair_pending: Annotated[Flag, _doc("a channel or cluster repair waits for a reset")] = NOT_COLLECTED
+    unrepairable: Annotated[Flag, _doc("the board says that its memory cannot be repaired any more")] = NOT_COLLECTED
 
 
 class Rows(Struct, frozen=True):
@@ -214,6 +215,7 @@ class Rows(Struct, frozen=True):
     remapped_uncorrected_count: Annotated[Count, _doc("rows remapped after uncorrected errors")] = NOT_COLLECTED
     pending: Annotated[Flag, _doc("a row remap waits for a reset")] = NOT_COLLECTED
     failed: Annotated[Flag, _doc("a row could not be remapped")] = NOT_COLLECTED
+    exhausted_bank_count: Annotated[Count, _doc("banks of memory without a spare row left")] = NOT_COLLECTED
 
 
 class Pages(Struct, frozen=True):
@@ -418,6 +420,8 @@ class Host(Struct, frozen=True):
     hung_sources: Annotated[
         Texts, _doc("programs that asked a driver and cannot be ended, with the kernel's word on where they hang")
     ] = NOT_COLLECTED
+    gone_boards: Annotated[Texts, _doc("boards that the earlier run had and nothing shows any more")] = NOT_COLLECTED
+    conflicts: Annotated[Texts, _doc("what two sources, or two boards, say against each other")] = NOT_COLLECTED
     stuck_processes: Annotated[Texts, _doc("processes that hang in a vendor's driver")] = NOT_COLLECTED
     memory: HostMemory = HostMemory()
     shm: HostShm = HostShm()

@@ -40,10 +40,36 @@ def _full(subject: str, values: Values) -> dict[str, Value]:
     return {f"{subject}.{name}": value for name, value in values.items()}
 
 
-def add_growth(host: Values, boards: Sequence[Values], before: Baseline | None) -> tuple[dict[str, Value], ...]:
-    """The boards with what their counters have grown by."""
-    if before is None:
-        return tuple({**dict.fromkeys(GROWN, NO_EARLIER_RUN), **board} for board in boards)
+def add_growth(
+    host: Values, boards: Sequence[Values], before: Baseline | Missing | None
+) -> tuple[dict[str, Value], tuple[dict[str, Value], ...]]:
+    """The host with the boards that are gone, and the boards with what their counters have grown by, since `before`.
+
+    Where that is Missing, nobody can tell.
+    """
+    if not isinstance(before, Baseline):
+        unknown = before or NO_EARLIER_RUN
+        grown = tuple({**dict.fromkeys(GROWN, unknown), **board} for board in boards)
+        return {**host, "gone_boards": unknown}, grown
+    return {**host, "gone_boards": _gone(boards, before)}, _all_grown(host, boards, before)
+
+
+def _gone(boards: Sequence[Values], before: Baseline) -> Value:
+    """Boards of the earlier run that nothing shows any more, neither at their address nor by their UUID."""
+    here = {board.get(name) for board in boards for name in ("pci_address", "uuid")}
+    gone = [
+        board
+        for board in before.boards
+        if board.get("vendor") != "cpu" and isinstance(board.get("pci_address"), str)
+        if board["pci_address"] not in here and board.get("uuid") not in here
+    ]
+    return tuple(
+        " ".join(str(board[name]) for name in ("pci_address", "model", "serial") if isinstance(board.get(name), str))
+        for board in gone
+    )
+
+
+def _all_grown(host: Values, boards: Sequence[Values], before: Baseline) -> tuple[dict[str, Value], ...]:
     earlier = {board.get("pci_address"): board for board in before.boards}
     same_boot = host.get("boot_id") == before.host.get("boot_id")
     return tuple({**_growth(board, earlier.get(board.get("pci_address")), same_boot), **board} for board in boards)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,7 +21,10 @@ from boardops.errors import BoardopsError
 from boardops.outcome import Kind, Outcome
 
 SCHEMA = "boardops.record/1"
-_MARK = b'{"schema":"boardops.record/1"'
+_MARK = re.compile(rb'\s*\{\s*"schema"\s*:\s*"boardops\.record/(\d{1,4})"')
+INTENTS = ("predeploy", "in-service")
+SOURCES = ("host", "nvml", "cuda", "pci")
+"""Whom a live run asks in any case; a record without one of them has lost a part."""
 
 
 class RecordedAnswer(Struct, frozen=True):
@@ -55,7 +59,7 @@ class Record(Struct, frozen=True):
 
 def is_record(data: bytes) -> bool:
     """Whether a text is a record."""
-    return data.startswith(_MARK)
+    return _MARK.match(data) is not None
 
 
 def dump(answers: Sequence[Answer], *, read_at: str, cpu: bool, intent: str, needs: Sequence[str]) -> str:
@@ -87,6 +91,11 @@ def _recorded(answer: Answer) -> RecordedAnswer:
 
 def load(data: bytes, name: str) -> Record:
     """A record from its text. Raises BoardopsError with one sentence that names the file and the place."""
+    mark = _MARK.match(data)
+    if mark is not None and mark[1] != b"1":
+        raise BoardopsError(
+            f"{name} is a record of a newer boardops (schema {mark[1].decode()}); this one reads schema 1"
+        )
     try:
         record = msgspec.json.decode(data, type=Record, strict=True)
     except RecursionError:
@@ -95,6 +104,8 @@ def load(data: bytes, name: str) -> Record:
         raise BoardopsError(f"{name} is a record that cannot be read: {error}") from None
     if not _is_time(record.read_at):
         raise BoardopsError(f"{name} is a record that cannot be read: its read_at is not a time in UTC")
+    if record.intent not in INTENTS:
+        raise BoardopsError(f"{name} is a record that cannot be read: its intent is neither {' nor '.join(INTENTS)}")
     return record
 
 
@@ -104,6 +115,12 @@ def _is_time(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def lacking(record: Record) -> tuple[str, ...]:
+    """Sources that every live run asks and that the record does not hold."""
+    told = {entry.source for entry in record.answers}
+    return tuple(name for name in SOURCES if name not in told)
 
 
 def answers_of(record: Record, find: Callable[[str], Source | None], name: str) -> tuple[Answer, ...]:

@@ -12,6 +12,8 @@ from msgspec import Struct
 
 from boardops.errors import BoardopsError
 
+MAX_MESSAGE = 1000
+
 
 class YamlError(BoardopsError):
     """A file that is not what it should be: `file`, `line` (from 1) and one sentence."""
@@ -35,7 +37,8 @@ class Item(Struct, frozen=True):
 
     def error(self, message: str) -> YamlError:
         """An error at this place, to be raised."""
-        return YamlError(self.file, self.line, message)
+        cut = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}..."
+        return YamlError(self.file, self.line, cut)
 
     def map(self, what: str, known: Iterable[str] | None = None, required: Iterable[str] = ()) -> dict[str, Item]:
         """This value as a map whose keys are all `known`, with all that are `required`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tests.smi_xml import Tags
+from tests.smi_xml import Tags, apart
 
 # Parts of tag paths in the text's words, most special first; `{group}` stands before what it holds.
 WORDS: Mapping[str, str] = {
@@ -56,6 +56,7 @@ WORDS: Mapping[str, str] = {
     "ecc_errors/aggregate/sram_threshold_exceeded": "ECC Errors/Aggregate/SRAM Threshold Exceeded",
     "ecc_errors/channel_repair_pending": "ECC Errors/Channel Repair Pending",
     "ecc_errors/tpc_repair_pending": "ECC Errors/TPC Repair Pending",
+    "ecc_errors/unrepairable_memory": "ECC Errors/Unrepairable Memory",
     "retired_pages/multiple_single_bit_retirement/retired_count": "Retired Pages/Single Bit ECC",
     "retired_pages/double_bit_retirement/retired_count": "Retired Pages/Double Bit ECC",
     "retired_pages/pending_retirement": "Retired Pages/Pending Page Blacklist",
@@ -63,6 +64,9 @@ WORDS: Mapping[str, str] = {
     "remapped_rows/remapped_row_unc": "Remapped Rows/Uncorrectable Error",
     "remapped_rows/remapped_row_pending": "Remapped Rows/Pending",
     "remapped_rows/remapped_row_failure": "Remapped Rows/Remapping Failure Occurred",
+    "remapped_rows/row_remapper_histogram/row_remapper_histogram_none": (
+        "Remapped Rows/Bank Remap Availability Histogram/None"
+    ),
     "temperature/gpu_temp": "Temperature/GPU Current Temp",
     "temperature/gpu_temp_tlimit": "Temperature/GPU T.Limit Temp",
     "temperature/gpu_temp_max_tlimit_threshold": "Temperature/GPU Shutdown T.Limit Temp",
@@ -105,7 +109,7 @@ def compose_text(
     width: int = 42,
 ) -> str:
     """The text of several boards. `processes` maps a board's number to its processes."""
-    boards = list(gpus)
+    boards = apart(gpus)
 
     def line(depth: int, key: str, value: str) -> str:
         return f"{'    ' * depth}{key}".ljust(width) + f": {value}"

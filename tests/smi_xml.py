@@ -65,6 +65,7 @@ H100: dict[str, str] = {
     "ecc_errors/aggregate/sram_threshold_exceeded": "No",
     "ecc_errors/channel_repair_pending": "No",
     "ecc_errors/tpc_repair_pending": "No",
+    "ecc_errors/unrepairable_memory": "No",
     "retired_pages/multiple_single_bit_retirement/retired_count": "N/A",
     "retired_pages/double_bit_retirement/retired_count": "N/A",
     "retired_pages/pending_blacklist": "N/A",
@@ -73,6 +74,7 @@ H100: dict[str, str] = {
     "remapped_rows/remapped_row_unc": "0",
     "remapped_rows/remapped_row_pending": "No",
     "remapped_rows/remapped_row_failure": "No",
+    "remapped_rows/row_remapper_histogram/row_remapper_histogram_none": "0 bank(s)",
     "temperature/gpu_temp": "34 C",
     "temperature/gpu_temp_tlimit": "53 C",
     "temperature/gpu_temp_max_tlimit_threshold": "-8 C",
@@ -164,6 +166,16 @@ def process(pid: int, name: str, used: str = "1000 MiB", kind: str = "C") -> dic
     return {"pid": str(pid), "type": kind, "process_name": name, "used_memory": used}
 
 
+def apart(gpus: Iterable[Tags]) -> list[Tags]:
+    """Boards that were all made of one model each with a UUID of its own."""
+    boards = list(gpus)
+    uuids = [tags.get("uuid") for tags in boards]
+    return [
+        {**tags, "uuid": f"{uuid[:-4]}{1000 + number}"} if uuid and uuids.index(uuid) < number else tags
+        for number, (tags, uuid) in enumerate(zip(boards, uuids, strict=True))
+    ]
+
+
 def compose(
     gpus: Iterable[Tags],
     driver: str = "580.95.05",
@@ -174,7 +186,7 @@ def compose(
     dtd: str = '<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v13.dtd">',
 ) -> str:
     """The XML of several boards. `processes` maps a board's number to its processes."""
-    boards = list(gpus)
+    boards = apart(gpus)
     lines = ['<?xml version="1.0" ?>', dtd, "<nvidia_smi_log>", f"\t<timestamp>{timestamp}</timestamp>"]
     lines.append(f"\t<driver_version>{driver}</driver_version>")
     if cuda:

@@ -40,7 +40,7 @@ def test_this_machine() -> None:
     assert evidence.origin.endswith("start.py host --alarm 180 --cpu")
     assert str(Path(sys.prefix)) not in evidence.origin
     assert {entry.source for entry in found.evidence} >= {"host", "nvml", "cuda", "pci"}
-    assert set(found.host) == {*host.FILLS, *nvml.FILLS, *cuda.FILLS, *pci.FILLS, "hung_sources"}
+    assert set(found.host) == {*host.FILLS, *nvml.FILLS, *cuda.FILLS, *pci.FILLS, "hung_sources", "conflicts"}
     board = next(board for board in found.boards if board["vendor"] == "cpu")
     assert build_board(board).vendor == "cpu"
     build_host(found.host)
@@ -97,10 +97,11 @@ def test_of_two_sources_the_first_that_has_a_value_counts() -> None:
     def said(**facts: Any) -> str:
         return json.dumps({"host": facts})
 
+    conflict = "host kernel: 6.8 in first-1, 5.15 in second-2"
     first = source(echo(HEAD, said(kernel="6.8"), END), name="first")
     second = source(echo(HEAD, said(kernel="5.15", os="Ubuntu"), END), name="second")
     found = collect_from([first, second], budget=Budget(60), read_at=READ_AT)
-    assert found.host == {"kernel": "6.8", "os": "Ubuntu", "hung_sources": ()}
+    assert found.host == {"kernel": "6.8", "os": "Ubuntu", "hung_sources": (), "conflicts": (conflict,)}
     assert found.read_from["host"] == {"kernel": "first-1", "os": "second-2"}
     assert [evidence.id for evidence in found.evidence] == ["first-1", "second-2"]
 

@@ -15,9 +15,10 @@ COUNTER, GROWTH = "pcie.replay_count", "pcie.replay_growth_count"
 
 def grown(now: Values, then: Values | None, *, boot: Values = BOOT) -> Value:
     before = None if then is None else Baseline(BOOT, ({"pci_address": "0000:01:00.0", **then},))
-    (board,) = add_growth(boot, [{"pci_address": "0000:01:00.0", **now}], before)
+    _, (board,) = add_growth(boot, [{"pci_address": "0000:01:00.0", **now}], before)
     assert set(GROWN) <= set(board)
-    return board[GROWTH]
+    value: Value = board[GROWTH]
+    return value
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import signal
 from dataclasses import replace
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.program import boardops, one_line
+from tests.cli.program import boardops
 from tests.live import HOST_FILES, Standin, findings, outcomes, standin
 from tests.standin.behaviour import Refused
 from tests.standin.nvml import Nvml
@@ -185,19 +187,48 @@ def test_what_has_grown_since_an_earlier_run(tmp_path: Path) -> None:
     ("text", "words"),
     [("not a record", "is no record"), ('{"schema":"boardops.record/1"', "cannot be read"), (None, "cannot read")],
 )
-def test_a_baseline_that_is_none(tmp_path: Path, text: str | None, words: str) -> None:
+def test_a_baseline_that_is_none_costs_the_comparison_only(tmp_path: Path, text: str | None, words: str) -> None:
     path = tmp_path / "earlier"
     if text is not None:
         path.write_text(text, encoding="utf-8")
-    done = boardops("check", "--cpu", "--baseline", str(path))
-    assert done.returncode == 3 and words in one_line(done.stderr) and str(path) in done.stderr
+    machine_ = standin(tmp_path, 2)
+    code, report, _ = machine_.check("--baseline", str(path))
+    assert (code, report["readiness"]) == (0, "ready")
+    growth = findings(report, 0)["pcie.replay_growth"]
+    assert growth["verdict"] == "unknown" and words in growth["reason"] and str(path) in growth["reason"]
+    assert findings(report)["boards.gone"]["verdict"] == "unknown"
+    assert [entry["outcome"] for entry in report["evidence"] if entry["source"] == "baseline"] == ["failed"]
 
 
 def test_a_baseline_of_another_host(tmp_path: Path) -> None:
     machine_ = standin(tmp_path, 1)
     machine_.check()
-    done = boardops("check", "--cpu", "--baseline", str(tmp_path / "run.record"))
-    assert done.returncode == 3 and "another host, 'gpu-node-01'" in one_line(done.stderr)
+    done = boardops("check", "--cpu", "--format", "json", "--baseline", str(tmp_path / "run.record"))
+    gone = findings(json.loads(done.stdout))["boards.gone"]
+    assert gone["verdict"] == "unknown" and "another host, 'gpu-node-01'" in gone["reason"]
+
+
+def test_a_later_run_is_no_baseline(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path, 1)
+    machine_.check()
+    later = tmp_path / "later.record"
+    text = (tmp_path / "run.record").read_text(encoding="utf-8")
+    later.write_text(re.sub(r'"read_at":"20\d\d', '"read_at":"2199', text, count=1), encoding="utf-8")
+    _, report, _ = machine_.check("--baseline", str(later))
+    growth = findings(report, 0)["pcie.replay_growth"]
+    assert growth["verdict"] == "unknown" and "later than this run" in growth["reason"]
+
+
+def test_a_record_that_lost_a_part_is_not_ready(tmp_path: Path) -> None:
+    machine_ = standin(tmp_path, 1)
+    machine_.check()
+    record = json.loads((tmp_path / "run.record").read_text(encoding="utf-8"))
+    for name in ("host", "nvml", "cuda", "pci"):
+        left = {**record, "answers": [entry for entry in record["answers"] if entry["source"] != name]}
+        (tmp_path / "left.record").write_text(json.dumps(left, indent=1), encoding="utf-8")
+        done = boardops("check", "--format", "json", "--from", str(tmp_path / "left.record"))
+        report = json.loads(done.stdout)
+        assert done.returncode in {2, 3} and f"lacks what the {name} probe printed" in report["partial"]
 
 
 def test_no_library_with_boards_on_the_bus_is_unknown(tmp_path: Path) -> None:

@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 
 from boardops.facts import Missing, known
 from boardops.plausible import BY_NAME, plausible
-from tests.live import findings, standin
+from tests.live import Standin, findings, standin
 from tests.standin.behaviour import Value
+from tests.standin.nvml import Nvml
+
+
+def of(machine: Standin) -> Nvml:
+    """The driver of a machine that has one."""
+    assert machine.nvml is not None
+    return machine.nvml
 
 
 @pytest.mark.parametrize(
@@ -81,7 +88,7 @@ def test_a_number_of_the_driver_that_cannot_be_is_no_good_sign(
     values: dict[str, Value], rule: str, tmp_path: Path
 ) -> None:
     machine = standin(tmp_path, 2)
-    machine.nvml = machine.nvml.board(1, **values)
+    machine.nvml = of(machine).board(1, **values)
     code, report, _ = machine.check()
     assert findings(report, 1)[rule]["verdict"] == "unknown"
     assert (code, report["boards"][0]["readiness"], report["boards"][1]["readiness"]) == (3, "ready", "unknown")
@@ -89,14 +96,14 @@ def test_a_number_of_the_driver_that_cannot_be_is_no_good_sign(
 
 def test_a_switch_that_is_neither_on_nor_off_is_unknown(tmp_path: Path) -> None:
     machine = standin(tmp_path, 2)
-    machine.nvml = machine.nvml.board(1, ecc_mode=7)
+    machine.nvml = of(machine).board(1, ecc_mode=7)
     _, report, _ = machine.check()
     assert findings(report, 1)["ecc.enabled"]["verdict"] == "unknown"
 
 
 def test_a_limit_of_nought_is_none(tmp_path: Path) -> None:
     machine = standin(tmp_path, 1)
-    machine.nvml = machine.nvml.board(0, temperature_threshold_slowdown=0)
+    machine.nvml = of(machine).board(0, temperature_threshold_slowdown=0)
     _, report, _ = machine.check()
     assert findings(report, 0)["temperature.core"]["verdict"] != "fail"
 
@@ -113,7 +120,7 @@ def test_a_limit_of_nought_is_none(tmp_path: Path) -> None:
 )
 def test_a_board_that_refuses_what_it_has_is_not_ready(asked: str, code: int, tmp_path: Path) -> None:
     machine = standin(tmp_path, 2)
-    machine.nvml = machine.nvml.error(asked, code, board=1)
+    machine.nvml = of(machine).error(asked, code, board=1)
     exit_code, report, _ = machine.check()
     assert (exit_code, report["boards"][0]["readiness"], report["boards"][1]["readiness"]) == (3, "ready", "unknown")
 
@@ -123,7 +130,7 @@ def test_a_board_that_refuses_what_it_has_is_not_ready(asked: str, code: int, tm
 )
 def test_boards_that_all_refuse_what_they_have_are_not_ready(asked: str, tmp_path: Path) -> None:
     machine = standin(tmp_path, 2)
-    machine.nvml = machine.nvml.error(asked, 3)
+    machine.nvml = of(machine).error(asked, 3)
     code, report, _ = machine.check()
     assert (code, report["readiness"]) == (3, "unknown")
 
@@ -133,7 +140,7 @@ def test_boards_that_all_refuse_what_they_have_are_not_ready(asked: str, tmp_pat
 )
 def test_a_board_without_a_handle_is_not_one_that_left_its_driver(code: int, readiness: str, tmp_path: Path) -> None:
     machine = standin(tmp_path, 3)
-    machine.nvml = machine.nvml.handle_error(1, code)
+    machine.nvml = of(machine).handle_error(1, code)
     _, report, _ = machine.check()
     assert [board["readiness"] for board in report["boards"]] == ["ready", readiness, "ready"]
     assert findings(report, 1)["board.in_driver"]["verdict"] == "pass"

@@ -36,6 +36,8 @@ FILLED = {
     "host.inforom_version_count",
     "host.numa_spread_count",
     "host.hung_sources",
+    "host.gone_boards",
+    "host.conflicts",
     *(f"board.{name}" for name in GROWN),
     "board.link.expected_count",
 }

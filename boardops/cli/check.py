@@ -146,7 +146,7 @@ def command(
         raise BoardopsError("--cpu looks at this machine and --from at files; give one of them")
     if record and files:
         raise BoardopsError("--record keeps what a live run reads; with --from the files are the record")
-    _check_endings(outputs)
+    _check_outputs(outputs, record)
     request = Request(
         intent=intent,
         profile=profile,
@@ -169,10 +169,16 @@ def command(
     return code if written else UNKNOWN
 
 
-def _check_endings(outputs: Sequence[str]) -> None:
+def _check_outputs(outputs: Sequence[str], record: str | None) -> None:
     for name in outputs:
         if format_of_ending(name) is None:
             raise BoardopsError(f"-o {name}: the ending must be .html, .md, .json or .txt")
+    if record in {"", "-"}:
+        raise BoardopsError("--record wants the name of a file; `boardops collect -o -` prints the evidence")
+    paths = [os.path.realpath(name) for name in (*outputs, *([record] if record else ()))]
+    twice = next((name for name in paths if paths.count(name) > 1 and not name.startswith("/dev/")), None)
+    if twice:
+        raise BoardopsError(f"{os.path.basename(twice)} would be written twice; give each report a file of its own")
 
 
 def _judge(request: Request, allow_warnings: bool) -> tuple[Result, int, str | None]:

@@ -13,10 +13,10 @@ from boardops.cli.sources import Sources
 from boardops.collect import source_named
 from boardops.errors import BoardopsError
 from boardops.evidence import MAX_BYTES, EvidenceError, File, failed, join, read_file
-from boardops.facts import Evidence, Values
+from boardops.facts import Evidence
 from boardops.growth import Baseline
 from boardops.readers.reading import Reading
-from boardops.record import answers_of, is_record, load
+from boardops.record import answers_of, is_record, lacking, load
 
 
 def from_files(names: Sequence[str], deadline_seconds: float) -> Sources:
@@ -51,27 +51,41 @@ def _from_record(data: bytes, name: str) -> Sources:
     record = load(data, name)
     answers = answers_of(record, lambda source: source_named(source, cpu=record.cpu), name)
     found = assemble(answers, record.read_at)
+    lost = tuple(f"{name} lacks what the {source} probe printed" for source in lacking(record))
     return Sources(
         found.host,
         found.boards,
         found.evidence,
         found.read_from,
+        partial=lost,
+        unread=lost,
         read_at=record.read_at,
         intent=record.intent,
         needs=record.needs,
     )
 
 
-def baseline_of(name: str, host: Values, deadline_seconds: float) -> Baseline:
-    """The facts of an earlier run of this host, from its record. Raises BoardopsError."""
+def baseline_of(name: str, now: Sources, deadline_seconds: float) -> Baseline:
+    """The facts of a run of this host that was before this one, from its record. Raises BoardopsError."""
     data = _bytes(name, deadline_seconds)
     if not is_record(data):
         raise BoardopsError(f"--baseline {_shown(name)} is no record; check --record FILE makes one")
     before = _from_record(data, _shown(name))
-    now, then = host.get("hostname"), before.host.get("hostname")
-    if isinstance(now, str) and isinstance(then, str) and now != then:
-        raise BoardopsError(f"--baseline {_shown(name)} is of another host, {then!r}; this one is {now!r}")
+    _check_earlier(_shown(name), now, before)
     return Baseline(before.host, before.boards)
+
+
+def _check_earlier(name: str, now: Sources, before: Sources) -> None:
+    here, there = now.host.get("hostname"), before.host.get("hostname")
+    if isinstance(here, str) and isinstance(there, str) and here != there:
+        raise BoardopsError(f"--baseline {name} is of another host, {there!r}; this one is {here!r}")
+    if now.read_at and before.read_at and before.read_at > now.read_at:
+        raise BoardopsError(
+            f"--baseline {name} is later than this run: it was read at {before.read_at}, this at {now.read_at}"
+        )
+    addresses = {board.get("pci_address") for board in before.boards}
+    if before.boards and not any(board.get("pci_address") in addresses for board in now.boards):
+        raise BoardopsError(f"--baseline {name} has no board of this host, so that there is nothing to compare")
 
 
 def _shown(name: str) -> str:

@@ -14,13 +14,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from boardops import __version__
+from boardops.budget import LEAST_SECONDS
 from boardops.cli.request import SITE_RULES, Request, begin, intent_of
 from boardops.cli.selection import left_out_by, read_needs, select_boards
 from boardops.cli.sources import Sources, live, stamp
 from boardops.derive import derive
 from boardops.errors import BoardopsError
 from boardops.evaluate import evaluate
-from boardops.facts import Board, Facts, Host, Values
+from boardops.facts import Board, Facts, Host, Missing
 from boardops.growth import Baseline, add_growth, baselines_of
 from boardops.locate import shipped
 from boardops.rule import RuleSet
@@ -64,8 +65,10 @@ def perform_with(running: Running, request: Request, clock: Callable[[], datetim
     needs = needs if request.needs else read_needs(sources.needs)
     at = request.at or _time(sources.read_at) or started
     host_values = {**sources.host, **needs, "intent": intent_of(request)}
-    before = _baseline(request.baseline, host_values, request) if request.baseline else None
-    host, boards = derive(host_values, add_growth(host_values, sources.boards, before), at)
+    left = max(request.budget.total_seconds - (monotonic() - begun), LEAST_SECONDS)
+    before, sources = _baseline(request.baseline, sources, left) if request.baseline else (None, sources)
+    host_values, grown = add_growth(host_values, sources.boards, before)
+    host, boards = derive(host_values, grown, at)
     facts = Facts(host, boards, sources.evidence, sources.read_from)
     result = judge(facts, rules, at, left_out, request, sources, before)
     return Performed(replace(result, started_at=stamp(started), seconds=round(monotonic() - begun, 3)), sources.record)
@@ -77,10 +80,16 @@ def _from_files(request: Request) -> Sources:
     return from_files(request.files, request.budget.total_seconds)
 
 
-def _baseline(name: str, host: Values, request: Request) -> Baseline:
+def _baseline(name: str, now: Sources, seconds: float) -> tuple[Baseline | Missing, Sources]:
+    """The earlier run, or why there is none: that costs what has grown since then, and nothing else of this run."""
     from boardops.cli.files import baseline_of
+    from boardops.evidence import failed
 
-    return baseline_of(name, host, request.budget.total_seconds)
+    try:
+        return baseline_of(name, now, seconds), now
+    except BoardopsError as error:
+        entry = replace(failed(1, name, str(error)), id="baseline-1", source="baseline")
+        return Missing("unreadable", str(error)), replace(now, evidence=(*now.evidence, entry))
 
 
 def judge(
@@ -90,10 +99,12 @@ def judge(
     left_out: Mapping[str, str],
     request: Request,
     sources: Sources,
-    before: Baseline | None = None,
+    before: Baseline | Missing | None = None,
 ) -> Result:
     """Facts and rules into a result; a pure function of its arguments."""
-    findings = evaluate(facts, rules, at, left_out, baselines_of(before) if before else None, request.language)
+    findings = evaluate(
+        facts, rules, at, left_out, baselines_of(before) if isinstance(before, Baseline) else None, request.language
+    )
     selected = select_boards(facts.boards, request.boards)
     boards = score_boards(facts, findings, rules.scoring, selected)
     host_state = readiness_of(findings.host, rules.scoring, floor=False)

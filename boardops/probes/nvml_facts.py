@@ -340,6 +340,12 @@ def inforom_valid(board: Board) -> bool:
     return True
 
 
+def exhausted_banks(board: Board) -> int:
+    """Asked of boards that remap rows only: drivers of guests write an error to the kernel log for each question."""
+    board.ask("nvmlDeviceGetRemappedRows")
+    return int(board.ask("nvmlDeviceGetRowRemapperHistogram").none)
+
+
 def retired(cause: int) -> Read:
     return lambda board: len(board.ask("nvmlDeviceGetRetiredPages", cause))
 
@@ -440,10 +446,12 @@ COUNTERS: Mapping[str, Read] = {
     "ecc.sram_uncorrected_aggregate_count": sram_uncorrected,
     "ecc.sram_threshold_exceeded": lambda board: word(FLAGS, sram(board).bThresholdExceeded),
     "ecc.repair_pending": lambda board: any(board.ask("nvmlDeviceGetRepairStatus")),
+    "ecc.unrepairable": flag("nvmlDeviceGetUnrepairableMemoryFlag_v1"),
     "rows.remapped_corrected_count": lambda board: board.ask("nvmlDeviceGetRemappedRows")[0],
     "rows.remapped_uncorrected_count": lambda board: board.ask("nvmlDeviceGetRemappedRows")[1],
     "rows.pending": flag("nvmlDeviceGetRemappedRows", 2),
     "rows.failed": flag("nvmlDeviceGetRemappedRows", 3),
+    "rows.exhausted_bank_count": exhausted_banks,
     "pages.retired_single_count": retired(0),
     "pages.retired_double_count": retired(1),
     "pages.pending": flag("nvmlDeviceGetRetiredPagesPendingStatus"),

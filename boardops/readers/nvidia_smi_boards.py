@@ -36,6 +36,7 @@ from boardops.readers.reading import Reading
 _PCI = r"([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])"
 _UNREACHABLE = re.compile(r"(?:Unable to determine the device handle for|is lost|fallen off).*?\b" + _PCI)
 _MAX_PROCESSES = 4096
+_MAX_LINES = 1000
 _UNKNOWN_BRANCH = 999
 _DRIVER = ("driver_version", "kmd_version")
 
@@ -135,6 +136,11 @@ def noise_of(text: str, beside: str) -> list[str]:
     return noise
 
 
+def unreachable(text: str) -> tuple[dict[str, Value], ...]:
+    """The boards that the tool says it cannot reach, where it says nothing else."""
+    return tuple(_dead_board(address) for address in dict.fromkeys(_dead(text.splitlines()[:_MAX_LINES])))
+
+
 def _dead(noise: Iterable[str]) -> list[str]:
     """Addresses of boards that the tool says it cannot reach, beside its XML."""
     found = []
@@ -174,6 +180,9 @@ def _host(texts: Texts, listed: int, complete: bool) -> dict[str, Value]:
     attached = values["boards_in_driver_count"]
     if not complete:
         values["boards_listed_count"] = Missing("unreadable", "the file is not whole")
+    elif isinstance(attached, int) and attached < listed:
+        why = f"the file counts {attached} attached boards and holds entries of {listed}"
+        values["boards_listed_count"] = Missing("unreadable", why)
     elif isinstance(attached, int) and attached > listed:
         why = f"{attached - listed} of {attached} attached boards have no entry, so nobody looked at them"
         values["boards_listed_count"] = Missing("unreadable", why)
@@ -192,6 +201,10 @@ def _value(texts: Texts, entry: Field, cut: str, branch: int | None = None) -> V
             text = _enclosing(texts, tag)
         if text is None:
             continue
+        if texts.get(f"{tag}#2", text) != text:
+            twice = f"{tag} is given twice, as {text[:50]!r} and as {texts[f'{tag}#2'][:50]!r}"
+            missing = Missing("unreadable", twice)
+            break
         found = missing_of(text) if text else Missing("unreadable", "printed as nothing")
         if found is None:
             try:
@@ -228,7 +241,7 @@ def _board(record: Element, number: int, top: Texts, error: str) -> dict[str, Va
         "in_driver": True,
     }
     place = texts.get("pci/pci_bus_id") or record.attributes.get("id", "")
-    if place or not texts.get("uuid"):
+    if (place or not texts.get("uuid")) and not _is_lost(place):
         values["pci_address"] = pci_address(place)
     values["driver_version"] = _value(top, Field("", _DRIVER, text_of), "")
     branch = _branch(top)
@@ -245,6 +258,12 @@ def _board(record: Element, number: int, top: Texts, error: str) -> dict[str, Va
     values["processes"] = _processes(texts, cut)
     values["lost"] = any(isinstance(value, Missing) and value.kind == "lost" for value in values.values())
     return values
+
+
+def _is_lost(place: str) -> bool:
+    """Whether in place of a board's address stands that it does not answer."""
+    found = missing_of(place)
+    return found is not None and found.kind in {"lost", "error"}
 
 
 def _branch(top: Texts) -> int:

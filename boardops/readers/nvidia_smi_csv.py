@@ -94,6 +94,7 @@ _COLUMNS: Mapping[str, str] = {
     "remapped_rows.uncorrectable": "remapped_rows/remapped_row_unc",
     "remapped_rows.pending": "remapped_rows/remapped_row_pending",
     "remapped_rows.failure": "remapped_rows/remapped_row_failure",
+    "remapped_rows.histogram.none": "remapped_rows/row_remapper_histogram/row_remapper_histogram_none",
     "temperature.gpu": "temperature/gpu_temp",
     "temperature.gpu.tlimit": "temperature/gpu_temp_tlimit",
     "temperature.memory": "temperature/memory_temp",

@@ -80,6 +80,11 @@ def share(text: str) -> Value:
     return number
 
 
+def banks(text: str) -> Value:
+    """`8 bank(s)` of memory."""
+    return quantity("count")(text.removesuffix("bank(s)"))
+
+
 def device_id(text: str) -> Value:
     if not re.fullmatch(r"(0x)?[0-9a-fA-F]{8}", text):
         raise ValueError(f"{text!r} is not a PCI device id")
@@ -101,6 +106,7 @@ FIRST = 352
 """The oldest driver branch that is read; what it prints, all later ones print."""
 _POWER = ("gpu_power_readings", "power_readings")
 _LINK = "pci/pci_gpu_link_info"
+_SPARE = "remapped_rows/row_remapper_histogram"
 
 
 def _ceiling(word: str) -> tuple[str, str]:
@@ -185,6 +191,8 @@ FIELDS: tuple[Field, ...] = (
     Field(
         "pages.retired_double_count", ("retired_pages/double_bit_retirement/retired_count",), quantity("count"), FIRST
     ),
+    Field("rows.exhausted_bank_count", (f"{_SPARE}/row_remapper_histogram_none",), banks),
+    Field("ecc.unrepairable", ("ecc_errors/unrepairable_memory",), flag),
     Field("clock.core_hertz", ("clocks/sm_clock", "clocks/graphics_clock"), quantity("hertz"), FIRST),
     Field("clock.core_max_hertz", ("max_clocks/sm_clock", "max_clocks/graphics_clock"), quantity("hertz")),
     Field("clock.memory_hertz", ("clocks/mem_clock",), quantity("hertz"), FIRST),

@@ -38,6 +38,9 @@ _NOT_ASKED = "holds only some sections (nvidia-smi -q -d)"
 _BLACKLIST = "retired_pages/pending_blacklist"
 _MAX_BOARDS = 1024
 _MAX_DEPTH = 12
+_MAX_LINE = 10_000
+"""No line of the tool is as long; names of processes are cut at a few hundred letters."""
+_SPARE = "remapped_rows/row_remapper_histogram/row_remapper_histogram_none"
 
 # The tag of a line by its path in the text, in lower case. What is not here has the tag that its words make.
 _TAGS: Mapping[str, str] = {
@@ -68,6 +71,7 @@ _TAGS: Mapping[str, str] = {
     "remapped rows/uncorrectable error": "remapped_rows/remapped_row_unc",
     "remapped rows/pending": "remapped_rows/remapped_row_pending",
     "remapped rows/remapping failure occurred": "remapped_rows/remapped_row_failure",
+    "remapped rows/bank remap availability histogram/none": _SPARE,
     "temperature/gpu current temp": "temperature/gpu_temp",
     "temperature/gpu t.limit temp": "temperature/gpu_temp_tlimit",
     "temperature/gpu current t.limit temp": "temperature/gpu_temp_tlimit",
@@ -131,6 +135,9 @@ class _Lines:
     """The tag of the last value."""
 
     def take(self, line: str) -> None:
+        if len(line) > _MAX_LINE:
+            self.odd.append(line[:_MAX_LINE].strip())
+            return
         body = line.strip()
         indent = len(line) - len(line.lstrip(" "))
         if not body:

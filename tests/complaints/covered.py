@@ -98,8 +98,10 @@ COMPLAINTS: dict[str, Complaint] = {
     "16": _(
         "NordicHPC/sonar#72",
         "one dead card bails out the tool",
-        ("test_a_board_that_the_tool_cannot_reach_has_a_row",),
-        open=("test_the_board_that_the_tool_fails_on_is_named_as_lost",),
+        (
+            "test_a_board_that_the_tool_cannot_reach_has_a_row",
+            "test_the_board_that_the_tool_fails_on_is_named_as_lost",
+        ),
     ),
     "17": _(
         "pytorch/test-infra PR 3967",
@@ -187,8 +189,7 @@ COMPLAINTS: dict[str, Complaint] = {
     "39": _(
         "NVIDIA/NVSentinel#155",
         "a board fell off the bus without a fault code",
-        ("test_a_board_that_only_the_bus_shows_has_a_failing_row",),
-        open=("test_a_board_that_an_earlier_run_had_is_missed",),
+        ("test_a_board_that_only_the_bus_shows_has_a_failing_row", "test_a_board_that_an_earlier_run_had_is_missed"),
     ),
     "40": _(
         "NVIDIA/aicr#1860",

@@ -36,7 +36,15 @@ ABSOLUTE = ("temperature/gpu_temp_tlimit", "temperature/gpu_temp_slow_tlimit_thr
 def of_model(tmp_path: Path, model: Mapping[str, Value], **values: Value) -> Standin:
     machine = standin(tmp_path, 1)
     machine.nvml = Nvml(tmp_path / "driver", count=1, model=model).board(0, **values)
+    # The bus and the driver tell of one board.
+    machine.files = machine.files.board(0, device=device_of({**model, **values})
     return machine
+
+
+def device_of(model: Mapping[str, Value]) -> str:
+    number = model["pci_device"]
+    assert isinstance(number, int)
+    return f"{number >> 16:04x}"
 
 
 @pytest.mark.parametrize(

@@ -619,6 +619,20 @@ nvmlReturn_t nvmlDeviceGetRepairStatus(nvmlDevice_t device, repair_status_t *sta
     return NVML_SUCCESS;
 }
 
+/* Newer than the header: version, then the flag. */
+typedef struct { unsigned version, unrepairable; } unrepairable_t;
+
+nvmlReturn_t nvmlDeviceGetUnrepairableMemoryFlag_v1(nvmlDevice_t device, unrepairable_t *flag)
+{
+    long long found = 0;
+    ENTER_BOARD;
+    NEED(flag, NVML_ERROR_INVALID_ARGUMENT);
+    NEED(flag->version == 0x1000008, NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+    TRY(number(board, &found, "unrepairable_memory"));
+    flag->unrepairable = (unsigned)found;
+    return NVML_SUCCESS;
+}
+
 nvmlReturn_t nvmlDeviceGetRowRemapperHistogram(nvmlDevice_t device, nvmlRowRemapperHistogramValues_t *histogram)
 {
     static const char *const keys[] = {"max", "high", "partial", "low", "none"};

@@ -115,6 +115,7 @@ H100: Mapping[str, Value] = {
     "rows_failed": 0,
     "repair_channel_pending": 0,
     "repair_tpc_pending": 0,
+    "unrepairable_memory": 0,
     "rows_banks_max": 2560,
     "rows_banks_high": 0,
     "rows_banks_partial": 0,
@@ -159,7 +160,17 @@ def _without(keys: Mapping[str, Value], *beginnings: str) -> dict[str, Value]:
 
 V100: Mapping[str, Value] = {
     **_without(
-        H100, "rows_", "repair_", "fabric_", "nvlink_", "mig_", "tlimit_", "gsp_", "sram_", "temperature_margin"
+        H100,
+        "rows_",
+        "repair_",
+        "unrepairable_",
+        "fabric_",
+        "nvlink_",
+        "mig_",
+        "tlimit_",
+        "gsp_",
+        "sram_",
+        "temperature_margin",
     ),
     "name": "Tesla V100-PCIE-32GB",
     "part_number": "900-2G500-0010-000",
@@ -190,7 +201,18 @@ V100: Mapping[str, Value] = {
 """A healthy idle V100: it retires pages and has no row remapper, no NVLink, no limits relative to the temperature."""
 
 RTX_4090: Mapping[str, Value] = {
-    **_without(H100, "repair_", "fabric_", "nvlink_", "mig_", "ecc_", "sram_", "part_number", "temperature_memory"),
+    **_without(
+        H100,
+        "repair_",
+        "unrepairable_",
+        "fabric_",
+        "nvlink_",
+        "mig_",
+        "ecc_",
+        "sram_",
+        "part_number",
+        "temperature_memory",
+    ),
     "ecc_mode": 0,
     "ecc_mode_pending": 0,
     "name": "NVIDIA GeForce RTX 4090",
