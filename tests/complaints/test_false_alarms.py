@@ -37,7 +37,7 @@ def of_model(tmp_path: Path, model: Mapping[str, Value], **values: Value) -> Sta
     machine = standin(tmp_path, 1)
     machine.nvml = Nvml(tmp_path / "driver", count=1, model=model).board(0, **values)
     # The bus and the driver tell of one board.
-    machine.files = machine.files.board(0, device=device_of({**model, **values})
+    machine.files = machine.files.board(0, device=device_of({**model, **values}))
     return machine
 
 
