@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from boardops.catalog import boards
 from boardops.compare import Comparison, Condition, Scalar
-from boardops.facts import ACTIONS, SEVERITIES, Fault, Missing
+from boardops.facts import Fault, Missing
 
 SCHEMA = "boardops.rules/1"
 LANGUAGES = ("en", "zh")

@@ -1,7 +1,7 @@
 """What a fault code means, how bad it is and what to do, from faults.yaml and sxids.yaml.
 
-Called by derive.py for the faults of a host, and by `boardops explain`. All functions are pure: the same fault gives the
-same answer. What drags what along is for chains.py, and whether a fault still counts is for derive.py.
+Called by derive.py for the faults of a host, and by `boardops explain`. All functions are pure: the same fault gives
+the same answer. What drags what along is for chains.py, and whether a fault still counts is for derive.py.
 
 Where a line says more than its code (the action of Xid 154, Fatal or not, which memory), the line decides. A code that
 is not in the catalog is a warning, never silence.
