@@ -95,9 +95,11 @@ def chain_table() -> ChainTable:
 
 
 def _named(fault: Fault) -> Fault:
-    """Its root is not among the faults: the line is believed, but nothing gets milder for it."""
+    """A note whose line names a cause that is not among the faults: the line is believed."""
     cause = named_cause(fault)
-    return fault if fault.caused_by or cause is None else msgspec.structs.replace(fault, caused_by=cause)
+    if fault.caused_by or fault.severity != "note" or cause in (None, code_of(fault)):
+        return fault
+    return msgspec.structs.replace(fault, caused_by=cause)
 
 
 def _links(events: Sequence[_Event]) -> dict[int, _Link]:

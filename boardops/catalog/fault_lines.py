@@ -32,6 +32,7 @@ _RECOVERIES = {
 }
 """The numbers of nvmlDeviceGpuRecoveryAction_t."""
 _CONTINUES = re.compile(r"\bData \{0x|\bSeverity \d{1,3} Engine")
+_TO = re.compile(r"\bto\b|->|=>|\N{RIGHTWARDS ARROW}")
 _NUMBER = re.compile(r"0x([0-9a-f]{1,8})\b")
 
 
@@ -97,7 +98,9 @@ def recovery_of(fault: Fault) -> str | None:
     'reset'
     """
     for text in (fault.detail, fault.raw):
-        new = re.split(r"\bto\b|->|=>|\N{RIGHTWARDS ARROW}", _PROCESS.sub(" ", text[:LIMIT]).lower())[-1]
+        old, *news = _TO.split(_PROCESS.sub(" ", text[:LIMIT]).lower())
+        # A line that was cut after the old value says nothing of the new one.
+        new = news[-1] if news else "" if "from" in old else old
         number = _NUMBER.search(new)
         if number:
             return _RECOVERIES.get(int(number[1], 16), "other")

@@ -98,6 +98,11 @@ def codes_of(kind: str) -> tuple[str, ...]:
     return tuple(entry.code for entry in _table(kind).entries if entry.kind == kind)
 
 
+def recoveries_of(entry: FaultEntry) -> dict[str, Variant]:
+    """What the lines of a code can ask for; empty for all but Xid 154."""
+    return _faults().recoveries if (entry.kind, entry.code) == ("xid", RECOVERY) else {}
+
+
 def source_text(entry: FaultEntry, source: str) -> str:
     """What the short name of a source stands for."""
     return _table(entry.kind).sources[source]
