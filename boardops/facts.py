@@ -66,6 +66,28 @@ class Process(Struct, frozen=True):
 FaultKind = Literal["xid", "sxid", "ascend", "cnrm", "ras", "aer", "kernel"]
 FAULT_KINDS: tuple[str, ...] = typing.get_args(FaultKind)
 Severity = Literal["fail", "warn", "note"]
+SEVERITIES: tuple[Severity, ...] = typing.get_args(Severity)
+"""From worst to best."""
+ACTIONS = (
+    "none",
+    "watch",
+    "restart-workload",
+    "reset-board",
+    "reboot-host",
+    "reseat-board",
+    "check-cooling",
+    "check-power",
+    "check-cabling",
+    "update-software",
+    "restart-service",
+    "change-setting",
+    "free-memory",
+    "replace-board",
+    "call-vendor",
+    "grant-access",
+    "install-tool",
+)
+"""All that a finding or a fault can ask for; printed, never carried out."""
 
 
 class Fault(Struct, frozen=True, omit_defaults=True):

@@ -17,31 +17,11 @@ from boardops.facts import Fault, Missing
 
 SCHEMA = "boardops.rules/1"
 LANGUAGES = ("en", "zh")
-SEVERITIES = ("fail", "warn", "note")
 VERDICTS = ("pass", "warn", "fail", "unknown", "skipped", "waived")
 CASE_VERDICTS = tuple(verdict for verdict in VERDICTS if verdict != "waived")
 """What a rule itself can say."""
 IF_MISSING = ("unknown", "skipped", "warn", "fail")
 VENDORS = (*boards.VENDORS, "cpu")
-ACTIONS = (
-    "none",
-    "watch",
-    "restart-workload",
-    "reset-board",
-    "reboot-host",
-    "reseat-board",
-    "check-cooling",
-    "check-power",
-    "check-cabling",
-    "update-software",
-    "restart-service",
-    "change-setting",
-    "free-memory",
-    "replace-board",
-    "call-vendor",
-    "grant-access",
-    "install-tool",
-)
 PLACEHOLDERS = ("found", "expected", "fact", "board", "model", "why")
 TOP_KEYS = ("schema", "settings", "scoring", "waivers", "rules")
 RULE_KEYS = (

@@ -12,15 +12,13 @@ from collections.abc import Mapping
 
 from boardops.catalog.sourced import CONFIDENCES
 from boardops.compare import read_comparisons, read_condition, read_fact_name, read_scalar
-from boardops.facts import FAULT_KINDS, MISSING_KINDS, Fact, Fault, Missing, known
+from boardops.facts import ACTIONS, FAULT_KINDS, MISSING_KINDS, SEVERITIES, Fact, Fault, Missing, known
 from boardops.rule import (
-    ACTIONS,
     CASE_VERDICTS,
     IF_MISSING,
     LANGUAGES,
     NEEDED_KEYS,
     PLACEHOLDERS,
-    SEVERITIES,
     VENDORS,
     WAIVER_KEYS,
     Case,

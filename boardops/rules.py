@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from boardops.catalog.sourced import CONFIDENCES
+from boardops.facts import ACTIONS, SEVERITIES
 from boardops.rule import (
-    ACTIONS,
     CASE_VERDICTS,
     IF_MISSING,
     LANGUAGES,
@@ -22,7 +22,6 @@ from boardops.rule import (
     PLACEHOLDERS,
     RULE_KEYS,
     SCHEMA,
-    SEVERITIES,
     TOP_KEYS,
     VENDORS,
     VERDICTS,

@@ -27,6 +27,17 @@ def test_the_screen_in_the_readme_is_real() -> None:
     assert match[2] == done.stdout, "run `python -m examples.compose`"
 
 
+def test_the_screens_of_explained_faults_are_real() -> None:
+    text = (ROOT / "docs" / "explain-a-fault.md").read_text(encoding="utf-8")
+    screens = re.findall(r"<!-- screen: boardops (.*?) -->\n```\n(.*?)```\n<!-- end of screen -->", text, re.DOTALL)
+    shown = re.findall(r"^boardops (explain \S+) +#", text, re.MULTILINE)
+    assert len(screens) == 1 and len(shown) == 4
+    for command, screen in screens:
+        assert screen == boardops(*shlex.split(command)).stdout, command
+    for command in shown:
+        assert boardops(*shlex.split(command)).returncode == 0, command
+
+
 def test_the_example_is_composed_and_its_reports_are_up_to_date() -> None:
     assert (FOLDER / "eight-boards.xml").read_text(encoding="utf-8") == example()
     fresh = json.loads(boardops(*COMMAND, "--format", "json").stdout)

@@ -25,7 +25,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 COMMANDS = {
     "check": ("boardops.cli.check", "Judge this machine, or files that somebody sent."),
     "collect": ("boardops.cli.collect", "Keep the evidence of this machine, to be judged elsewhere."),
-    "explain": ("boardops.cli.explain", "Tell what a rule expects and why."),
+    "explain": ("boardops.cli.explain", "Tell what a rule expects and why, or what a fault code means."),
     "facts": ("boardops.cli.facts", "List the facts that rules can use."),
     "rules": ("boardops.cli.rules", "List, show and test the rules."),
 }
