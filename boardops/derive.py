@@ -14,6 +14,7 @@ from boardops.catalog.boards import BoardEntry, find_board
 from boardops.catalog.nvidia_drivers import end_of_life, oldest_driver_for
 from boardops.conflicts import shared_uuids
 from boardops.facts import NOT_COLLECTED, Board, Host, Missing, Process, Value, Values, build_board, build_host, known
+from boardops.faults import settle
 from boardops.plausible import plausible
 
 # Facts that a board with a feature of the catalog has.
@@ -29,11 +30,22 @@ _NEED_ECC = ("ecc.corrected", "ecc.uncorrected", "ecc.sram", "rows.", "pages.")
 _NEED_WHOLE = ("utilization.", "rows.")
 
 
-_NO_KERNEL_LOG = Missing("not-collected", "this version of boardops does not read the kernel log")
+_RECOVERIES: Mapping[str, str] = {
+    "none": "none",
+    "reset": "reset-board",
+    "drain-and-reset": "reset-board",
+    "bus-reset": "reset-board",
+    "drain-p2p": "restart-workload",
+    "drain": "restart-workload",
+    "recover-imex-domain": "restart-service",
+    "reboot": "reboot-host",
+}
+"""Recovery actions of nvml.h (nvmlDeviceGpuRecoveryAction_t) as actions of ours."""
 
 
 def derive(host: Values, boards: Sequence[Values], at: datetime.datetime) -> tuple[Host, tuple[Board, ...]]:
     """The host and its boards with all that follows from their values; `at` counts for ends of life."""
+    host, boards = settle(host, boards, at)
     entries = [_entry(board) for board in boards]
     settled = [_settle(board, entry, boards) for board, entry in zip(boards, entries, strict=True)]
     return (
@@ -118,8 +130,15 @@ def _board(board: dict[str, Value], entry: BoardEntry | None) -> dict[str, Value
     values["memory.offered_bytes"] = _offered(values, "memory.free_bytes")
     values["memory.owner_count"] = _owners(values)
     values["pages.retired_count"] = _retired(values)
-    values.setdefault("faults", _NO_KERNEL_LOG)
+    values["recovery_remedy"] = _remedy(values.get("recovery_action", NOT_COLLECTED))
     return values
+
+
+def _remedy(asked: Value) -> Value:
+    """What the driver asks for, in the words of the closed list."""
+    if isinstance(asked, Missing):
+        return asked
+    return _RECOVERIES.get(str(asked), "watch")
 
 
 def _spec(entry: BoardEntry | None) -> dict[str, Value]:

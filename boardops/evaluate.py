@@ -27,7 +27,7 @@ from boardops.compare import (
     resolve,
     words,
 )
-from boardops.facts import Board, Facts, Missing, Value, board_key, flatten, known, value_of
+from boardops.facts import ACTIONS, Board, Facts, Missing, Value, board_key, flatten, known, value_of
 from boardops.quantities import show
 from boardops.rule import Rule, RuleSet, Source, Waiver, Words
 
@@ -331,7 +331,7 @@ class _Finder:
             if vendor and vendors and vendor not in vendors:
                 # Without any board nobody knows which vendor's boards should be here.
                 skipped = Judged("skipped", "", "", f"no {vendor} board is here")
-                findings.append(_finding(one, skipped, (), self._see_again))
+                findings.append(_finding(one, skipped, (), one.remedy))
             else:
                 findings.append(self._find(one, "host", self._host.__getitem__, ()))
         return tuple(findings)
@@ -351,7 +351,8 @@ class _Finder:
             judged = judge(rule, lookup, peers, baseline, self._language)
         else:
             judged = self._judge(one, lookup)
-        return _finding(one, judged, self._facts.evidence_of(key, one.names), self._see_again)
+        remedy = _remedy(one, judged, self._see_again, lookup)
+        return _finding(one, judged, self._facts.evidence_of(key, one.names), remedy)
 
     def _judge(self, one: _Asked, lookup: Lookup) -> Judged:
         seen = (one.rule.id, *map(lookup, one.names))
@@ -395,7 +396,7 @@ def _names(rule: Rule) -> Iterator[str]:
                 yield from comparison.references()
 
 
-def _finding(one: _Asked, judged: Judged, evidence: tuple[str, ...], see_again: Mapping[str, RemedyText]) -> Finding:
+def _finding(one: _Asked, judged: Judged, evidence: tuple[str, ...], remedy: RemedyText) -> Finding:
     rule = one.rule
     kind = judged.missing.kind if judged.missing else None
     return Finding(
@@ -411,7 +412,7 @@ def _finding(one: _Asked, judged: Judged, evidence: tuple[str, ...], see_again: 
         weight=rule.weight,
         required=rule.required and kind != "not-collected",
         caused_by=None,
-        remedy=_remedy(one, judged, see_again),
+        remedy=remedy,
         source=rule.source,
         fact=rule.fact,
         missing=kind,
@@ -461,10 +462,12 @@ _SEE_AGAIN_IN_CONTAINER: Mapping[str, RemedyText] = {
 }
 
 
-def _remedy(one: _Asked, judged: Judged, see_again: Mapping[str, RemedyText]) -> RemedyText:
+def _remedy(one: _Asked, judged: Judged, see_again: Mapping[str, RemedyText], lookup: Lookup) -> RemedyText:
     if judged.verdict == "unknown" and judged.missing is not None:
         return see_again.get(judged.missing.kind, one.remedy)
-    return one.remedy
+    asked = one.rule.remedy.action_from
+    action = lookup(asked) if asked else None
+    return replace_struct(one.remedy, action=action) if isinstance(action, str) and action in ACTIONS else one.remedy
 
 
 def _concerning(host: tuple[Finding, ...], board: Board) -> dict[str, Finding]:

@@ -256,6 +256,18 @@ class Clock(Struct, frozen=True):
     ] = NOT_COLLECTED
 
 
+class FaultGroups(Struct, frozen=True):
+    """What faults come to: those that count, by how bad they are, and what they ask for."""
+
+    failing: Annotated[Texts, _doc("faults that make it unfit, those that still count")] = NOT_COLLECTED
+    warning: Annotated[Texts, _doc("faults after which something is to be planned")] = NOT_COLLECTED
+    noted: Annotated[Texts, _doc("faults that are worth a remark, and those that no longer count")] = NOT_COLLECTED
+    failing_action: Annotated[Text, _doc("what the worst failing fault asks for, of the closed list of actions")] = (
+        NOT_COLLECTED
+    )
+    warning_action: Annotated[Text, _doc("the same of the warning faults")] = NOT_COLLECTED
+
+
 class Spec(Struct, frozen=True):
     """What the catalog knows of the board's model."""
 
@@ -301,6 +313,7 @@ class Board(Struct, frozen=True):
     recovery_action: Annotated[Text, _doc("what the board asks for: none, reset, reboot, drain, drain-and-reset")] = (
         NOT_COLLECTED
     )
+    recovery_remedy: Annotated[Text, _doc("the same as one of the closed list of actions")] = NOT_COLLECTED
     virtualization: Annotated[Text, _doc("none, pass-through, vgpu, host-vgpu, host-vsga")] = NOT_COLLECTED
     mig_enabled: Annotated[Flag, _doc("the board is split into instances")] = NOT_COLLECTED
     mig_pending: Annotated[Flag, _doc("the board will be split after the next reset")] = NOT_COLLECTED
@@ -322,6 +335,7 @@ class Board(Struct, frozen=True):
     clock: Clock = Clock()
     spec: Spec = Spec()
     faults: Annotated[Faults, _doc("faults that name this board")] = NOT_COLLECTED
+    fault: FaultGroups = FaultGroups()
     processes: Annotated[Processes, _doc("processes that hold memory of the board")] = NOT_COLLECTED
 
 
@@ -452,6 +466,7 @@ class Host(Struct, frozen=True):
     limits: HostLimits = HostLimits()
     log: HostLog = HostLog()
     faults: Annotated[Faults, _doc("faults that name no board of this host")] = NOT_COLLECTED
+    fault: FaultGroups = FaultGroups()
     thermal: HostThermal = HostThermal()
     software: HostSoftware = HostSoftware()
     need: HostNeed = HostNeed()

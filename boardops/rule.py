@@ -58,6 +58,8 @@ class Remedy(Struct, frozen=True):
     action: str
     text: Words
     steps: tuple[Words, ...] = ()
+    action_from: str | None = None
+    """A fact that holds a word of the closed list: the action where it does."""
 
 
 class Source(Struct, frozen=True):

@@ -140,7 +140,7 @@ def read_rule(name: str, keys: Mapping[str, Item], place: Item) -> Rule:
         if "caused_by" in keys
         else (),
         say=_read_words(keys["say"], "say", _placeholders(subject)) if "say" in keys else None,
-        remedy=_read_remedy(keys["remedy"]),
+        remedy=_read_remedy(keys["remedy"], subject),
         source=_read_source(keys["source"]),
         cases=_read_cases(keys["cases"], name, subject),
         off=_read_off(keys["off"]) if "off" in keys else None,
@@ -176,14 +176,22 @@ def _read_cap(item: Item) -> float:
     return value
 
 
-def _read_remedy(item: Item) -> Remedy:
-    keys = item.map("remedy", ("action", "text", "steps"), ("action", "text"))
+def _read_remedy(item: Item, subject: str) -> Remedy:
+    keys = item.map("remedy", ("action", "action_from", "text", "steps"), ("action", "text"))
     steps = keys["steps"].list("remedy.steps") if "steps" in keys else []
     return Remedy(
         keys["action"].one_of("remedy.action", ACTIONS),
         _read_words(keys["text"], "remedy.text"),
         tuple(_read_words(step, "remedy.steps") for step in steps),
+        _read_action_fact(keys["action_from"], subject) if "action_from" in keys else None,
     )
+
+
+def _read_action_fact(item: Item, subject: str) -> str:
+    fact = read_fact_name(item, "remedy.action_from", subject)
+    if fact.kind != "text":
+        raise item.error(f"remedy.action_from must name a fact that is a text, {fact.name} is not")
+    return fact.name
 
 
 def _read_source(item: Item) -> Source:

@@ -144,7 +144,12 @@ def _case() -> Node:
 
 def _remedy() -> Node:
     words: Node = {"$ref": "#/$defs/words"}
-    parts = {"action": {"enum": list(ACTIONS)}, "text": words, "steps": _list(words)}
+    parts = {
+        "action": {"enum": list(ACTIONS)},
+        "action_from": {"$ref": "#/$defs/fact"},
+        "text": words,
+        "steps": _list(words),
+    }
     return _map(parts, parts, ("action", "text"))
 
 

@@ -36,6 +36,8 @@ def explain_rule(rule: Rule) -> str:
     outcome = {"fail": "the board is not ready", "warn": "a warning", "note": "a note, no points"}[rule.severity]
     lines.append(f"  Otherwise   {outcome} (weight {rule.weight:g})")
     lines.append(f"  Remedy      {rule.remedy.action}: {rule.remedy.text['en']}")
+    if rule.remedy.action_from:
+        lines.append(f"              or the action that {rule.remedy.action_from} names")
     lines += [f"              - {step['en']}" for step in rule.remedy.steps]
     lines.append(f"  Source      {rule.source.text} (confidence: {rule.source.confidence})")
     return "\n".join(lines) + "\n"
