@@ -1,7 +1,7 @@
 """One event that shows as several faults is told once: the others become notes that name their root.
 
 Called by derive.py with all annotated faults of a host at once: a fault of a switch explains faults of boards. Pure,
-and as long and in the same order as what came in; what has been folded is not folded again. Which codes belong
+and as long and in the same order as what came in; what has been folded stays folded. Which codes belong
 together is in chains.yaml.
 
 A root never becomes milder for what it drags, except where a chain says that the two together prove it (a memory error
@@ -104,13 +104,12 @@ def _named(fault: Fault) -> Fault:
 
 def _links(events: Sequence[_Event]) -> dict[int, _Link]:
     """What dragged which fault along; never in a circle."""
-    tables = [(chain, _roots(chain, events)) for chain in chain_table().chains]
-    by_code = _by_code(events)
+    # What was folded before stays as it is, and explains nothing else: two faults must never explain each other.
+    left = [event for event in events if not (event.fault.caused_by and event.fault.severity == "note")]
+    tables = [(chain, _roots(chain, left)) for chain in chain_table().chains]
+    by_code = _by_code(left)
     links: dict[int, _Link] = {}
-    for event in events:
-        # What was folded before stays as it is.
-        if event.fault.caused_by and event.fault.severity == "note":
-            continue
+    for event in left:
         for link in _causes(event, by_code, tables):
             if _top(link.root, links) != event.index:
                 links[event.index] = link
