@@ -17,7 +17,7 @@ from boardops.budget import LEAST_SECONDS, Budget
 from boardops.facts import MissingKind, Values
 from boardops.launch import FIRST, command_lines, launch, program
 from boardops.outcome import Outcome
-from boardops.readers import cuda, host, nvml, pci, stuck
+from boardops.readers import cuda, host, kernel_probe, nvml, pci, stuck
 from boardops.readers.reading import Reading
 from boardops.worker import Running, run_all
 
@@ -58,6 +58,7 @@ def sources(*, cpu: bool, budget: Budget = ANY_TIME, root: str = "/") -> tuple[S
         ),
         Source("cuda", argv["cuda"], cuda.read, cuda.FILLS, when_silent=hanging),
         Source("pci", argv["pci"], pci.read, pci.FILLS, (), pci.BOARD_FILLS),
+        Source("kernel_log", argv["kernel_log"], kernel_probe.read, kernel_probe.FILLS),
     )
 
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from boardops.conflicts import conflicts_of
 from boardops.errors import BoardopsError
 from boardops.facts import Evidence, Missing, Value, Values, key_of
-from boardops.readers import nvidia_smi_csv, nvidia_smi_text, nvidia_smi_xml
+from boardops.readers import kernel_log, nvidia_smi_csv, nvidia_smi_text, nvidia_smi_xml
 from boardops.readers.markup import MarkupError
 from boardops.readers.nvidia_smi_boards import unreachable
 from boardops.readers.reading import Reading
@@ -39,7 +39,7 @@ class Reader(Protocol):
     def read(self, data: bytes) -> Reading: ...
 
 
-READERS: tuple[Reader, ...] = (nvidia_smi_xml, nvidia_smi_text, nvidia_smi_csv)
+READERS: tuple[Reader, ...] = (nvidia_smi_xml, nvidia_smi_text, nvidia_smi_csv, kernel_log)
 
 _FOREIGN: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG", "a PNG picture"),

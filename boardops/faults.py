@@ -1,8 +1,8 @@
 """Faults of a log, put where they belong: to their boards, with their meaning, and told apart from what is past.
 
-Called by derive.py with the facts that readers gave. Every fault stays visible; one that no longer counts says why. A
-fault counts no more when it is from an earlier boot, from before its driver was loaded or its board was reset, or when
-the board shows that what it asked for was done. What a code means is the catalog's business, what follows is the rules'.
+Called by derive.py with the facts that readers gave. Every fault stays visible; one that no longer counts says why:
+it is from an earlier boot, from before its driver was loaded or its board was reset, or the board shows that what it
+asked for was done. What a code means is the catalog's business, what follows is the rules'.
 """
 
 from __future__ import annotations
@@ -76,11 +76,15 @@ def _judged(
     from boardops.catalog.faults import annotate
 
     by_address = {address: board for board in boards if (address := _address(board))}
+    by_uuid = {str(board.get("uuid")): address for address, board in by_address.items()}
     starts = [fault for fault in faults if fault.kind == "kernel" and fault.code in MARKS]
     known = []
     for fault in faults:
+        if fault.pci_address is None and fault.detail in by_uuid:
+            fault = replace(fault, pci_address=by_uuid[fault.detail])
         board = by_address.get(_slot(fault.pci_address), {})
         architecture, driver = board.get("architecture"), board.get("driver_version")
+        fault = _dated(fault, host, at)
         meant = annotate(
             fault,
             architecture if isinstance(architecture, str) else None,
@@ -89,6 +93,17 @@ def _judged(
         past = fault.past or _past(fault, host, board, starts, at)
         known.append(replace(meant, past=past))
     return [(_slot(fault.pci_address), fault) for fault in fold(known)]
+
+
+def _dated(fault: Fault, host: Values, at: datetime.datetime) -> Fault:
+    """The fault with the time of its last line, where the log counts from this boot only."""
+    now, up = host.get("uptime_seconds"), fault.uptime_seconds
+    if fault.last_time or up is None or not isinstance(now, (int, float)) or not 0 <= up <= now + SLACK_SECONDS:
+        return fault
+    if fault.boot not in (None, LAST_BOOT, host.get("boot_id")):
+        return fault
+    time = at - datetime.timedelta(seconds=now - up)
+    return replace(fault, last_time=time.strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
 def _past(fault: Fault, host: Values, board: Values, starts: Iterable[Fault], at: datetime.datetime) -> str:

@@ -16,7 +16,7 @@ from boardops.worker import Program, Running, python_program
 START = f"{os.path.dirname(os.path.realpath(__file__))}/probes/start.py"
 ALARM_SECONDS = 120
 """How much longer than the run may take, at most, a probe lives that nobody ends any more."""
-FIRST = ("nvml", "host", "cuda", "pci")
+FIRST = ("nvml", "host", "cuda", "pci", "kernel_log")
 """The probes that every run starts, the longest first; the others are asked because of what these say."""
 
 
@@ -30,6 +30,7 @@ def command_lines(*, cpu: bool, budget: Budget, root: str = "/") -> dict[str, li
         "nvml": [*(["--path", library] if library else []), "--patience", f"{budget.patience_seconds:g}", *below],
         "cuda": [],
         "pci": below,
+        "kernel_log": below,
         "stuck": below,
     }
     python = python_program(START)

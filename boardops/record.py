@@ -23,7 +23,7 @@ from boardops.outcome import Kind, Outcome
 SCHEMA = "boardops.record/1"
 _MARK = re.compile(rb'\s*\{\s*"schema"\s*:\s*"boardops\.record/(\d{1,4})"')
 INTENTS = ("predeploy", "in-service")
-SOURCES = ("host", "nvml", "cuda", "pci")
+SOURCES = ("host", "nvml", "cuda", "pci", "kernel_log")
 """Whom a live run asks in any case; a record without one of them has lost a part."""
 
 

@@ -67,6 +67,7 @@ HOST_FILES = {
     "proc/sys/kernel/hostname": "gpu-node-01",
     "proc/1/cgroup": "0::/init.scope",
     "dev/shm/empty": "",
+    "dev/kmsg": "6,0,0,-;Linux version 6.8.0-41-generic\n6,1,1200000,-;NVRM: loading NVIDIA UNIX Open Kernel Module\n",
 }
 
 

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 import yaml
 
+from boardops.catalog.faults import annotate
 from boardops.cli.request import Request
 from boardops.cli.run import perform
 from boardops.evaluate import Finding
 from boardops.evidence import File, read_file
-from boardops.facts import Missing, Value
+from boardops.facts import Fault, Missing, Value
 from boardops.score import Result
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "captures" / "nvidia"
@@ -268,7 +269,7 @@ def _least_coverage(name: str, result: Result) -> float:
     """Few values are few findings; what is whole has at least half."""
     if result.readiness == "unknown" or "page-retirement" in name:
         return 0.05
-    return 0.35 if "lost" in name else 0.13 if "a0s" in name else 0.45
+    return 0.35 if "lost" in name else 0.13 if "a0s" in name else 0.42
 
 
 @needs_captures
@@ -296,3 +297,63 @@ def test_two_captures_of_different_hosts_at_one_address_are_refused() -> None:
     with pytest.raises(BoardopsError) as caught:
         perform(request, lambda: datetime.datetime.now(datetime.timezone.utc))
     assert all(name in str(caught.value) for name in names)
+
+
+def logs() -> list[dict[str, Any]]:
+    if not MANIFEST.is_file():
+        return []
+    entries = yaml.safe_load(MANIFEST.read_text(encoding="utf-8"))["captures"]
+    return [entry for entry in entries if entry["kind"] == "kernel-log"]
+
+
+# Words of the manifest for lines without a code, and the code that we give them.
+EVENTS = {
+    "invalid context": "peermem-invalid-context",
+    "No firmware image": "no-firmware",
+    "RmInitAdapter failed": "adapter-init-failed",
+    "Out of memory": "out-of-memory",
+    "fallen off the bus (no Xid on this line)": "off-the-bus",
+    "XidCriticalError": "79",
+}
+NO_FAULT = {"oom-kill", "marked unhealthy"}
+"""Lines that go with another line."""
+
+
+def _faults(entry: Mapping[str, Any]) -> list[Fault]:
+    path = FOLDER / entry["file"]
+    reading = read_file(File(path.name, path.read_bytes()))
+    assert reading.kind == "kernel-log"
+    told = reading.host["faults"]
+    assert isinstance(told, tuple)
+    return [annotate(fault) for fault in told if isinstance(fault, Fault)]
+
+
+def _concerns(fault: Fault, code: str, expected: Mapping[str, Any]) -> bool:
+    address = str(expected.get("bdf", "")).split(" ")[0].rstrip(":")
+    same = not address or str(fault.pci_address).startswith(address)
+    word = expected.get("severity") or expected.get("detail") or ""
+    return fault.code == code and same and word.lower().replace("-", "") in fault.detail.lower().replace("-", "")
+
+
+@needs_captures
+@pytest.mark.parametrize("entry", logs(), ids=lambda entry: entry["file"])
+def test_every_fault_of_a_log_is_read_and_as_bad_as_agreed(entry: Mapping[str, Any]) -> None:
+    faults = _faults(entry)
+    for expected in entry["expected"]:
+        if "field" in expected:
+            assert (expected["field"], expected["value"]) == ("xid_lines", 0)
+            assert not [fault for fault in faults if fault.kind == "xid"]
+            continue
+        code = str(expected.get("xid") or expected.get("sxid") or EVENTS.get(expected.get("event", ""), ""))
+        if expected.get("event") in NO_FAULT:
+            continue
+        found = [fault for fault in faults if _concerns(fault, code, expected)]
+        assert found, expected
+        suggested = str(expected.get("suggest", "")).split(" ")[0]
+        # Lines that only describe a switch's fault further are no faults of their own.
+        if "severity" in expected or "xid" in expected or "event" in expected:
+            assert sum(fault.count for fault in found) >= expected["count"], (expected, found)
+        if suggested in {"fail", "warn"} and ("xid" in expected or "severity" in expected):
+            assert suggested in {fault.severity for fault in found}, (expected, found)
+        if suggested == "info":
+            assert {fault.severity for fault in found} == {"note"}, (expected, found)

@@ -14,7 +14,7 @@ from boardops.assemble import Source
 from boardops.budget import Budget
 from boardops.collect import collect, collect_from
 from boardops.facts import Missing, Values, build_board, build_host
-from boardops.readers import cuda, host, nvml, pci
+from boardops.readers import cuda, host, kernel_probe, nvml, pci
 
 READ_AT = "2026-01-31T12:00:00Z"
 HEAD = '{"probe": "host"}'
@@ -40,7 +40,15 @@ def test_this_machine() -> None:
     assert evidence.origin.endswith("start.py host --alarm 180 --cpu")
     assert str(Path(sys.prefix)) not in evidence.origin
     assert {entry.source for entry in found.evidence} >= {"host", "nvml", "cuda", "pci"}
-    assert set(found.host) == {*host.FILLS, *nvml.FILLS, *cuda.FILLS, *pci.FILLS, "hung_sources", "conflicts"}
+    assert set(found.host) == {
+        *host.FILLS,
+        *nvml.FILLS,
+        *cuda.FILLS,
+        *pci.FILLS,
+        *kernel_probe.FILLS,
+        "hung_sources",
+        "conflicts",
+    }
     board = next(board for board in found.boards if board["vendor"] == "cpu")
     assert build_board(board).vendor == "cpu"
     build_host(found.host)

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import boardops
+from tests.kernel_log_text import Said, compose_log
 from tests.live import HOST_FILES, Standin, findings, outcomes, standin
-from tests.standin.behaviour import Refused
+from tests.standin.behaviour import Refused, Value
 from tests.standin.nvml import Nvml
 from tests.standin.pci_device import Link
 from tests.standin.sysfs import machine
@@ -466,3 +467,50 @@ def test_a_guest_with_a_virtual_board(tmp_path: Path) -> None:
     code, report, _ = machine_.check()
     assert code == 0, [f for f in report["boards"][0]["findings"] if f["verdict"] not in {"pass", "skipped"}]
     assert findings(report, 0)["memory.size"]["verdict"] == "skipped"
+
+
+# The log of one boot in which a memory error was contained and a row remap recorded.
+MEMORY_ERROR = [
+    Said(
+        500.0,
+        "NVRM: Xid (PCI:0000:2a:00): 48, pid='<unknown>', name=<unknown>, An uncorrectable double bit error (DBE) has "
+        "been detected on GPU in the framebuffer",
+    ),
+    Said(500.1, "NVRM: Xid (PCI:0000:2a:00): 63, pid='<unknown>', name=<unknown>, Row Remapper: New row marked"),
+    Said(500.2, "NVRM: Xid (PCI:0000:2a:00): 94, pid=7, name=python3, Contained: SM (0x1). RST: No, D-RST: No"),
+]
+A100: dict[str, Value] = {
+    "name": "NVIDIA A100-SXM4-80GB",
+    "pci_device": 0x20B210DE,
+    "architecture": 7,
+    "nvlink_count": 12,
+    "pcie_generation": 4,
+    "pcie_generation_max": 4,
+    "pcie_generation_max_board": 4,
+    "fabric_state": 0,
+    "ecc_uncorrected_aggregate_dram": 1,
+    "rows_uncorrected": 1,
+    "temperature": 34,
+}
+
+
+@pytest.mark.parametrize("pending", [1, 0])
+def test_a_contained_memory_error_before_and_after_the_reset(tmp_path: Path, pending: int) -> None:
+    """One boot, one log: drain and reset, never replace; after the reset ready, with a note."""
+    machine_ = standin(tmp_path, 2)
+    log = compose_log("kmsg", MEMORY_ERROR).decode()
+    machine_.files = machine_.files.with_files({"dev/kmsg": log, "proc/uptime": "9000.00 1.00\n"})
+    machine_.files = machine_.files.board(0, device="20b2").board(1, device="20b2")
+    assert machine_.nvml is not None
+    machine_.nvml = machine_.nvml.board(0, **{**A100, "ecc_uncorrected_aggregate_dram": 0, "rows_uncorrected": 0})
+    machine_.nvml = machine_.nvml.board(1, **A100).board(1, rows_pending=pending)
+    code, report, _ = machine_.check()
+    found = findings(report, 1)
+    actions = {item["remedy"]["action"] for item in found.values() if item["verdict"] in {"warn", "fail"}}
+    if pending:
+        assert (code, report["readiness"]) == (1, "degraded")
+        assert actions == {"reset-board"}
+        assert "Xid 48" in found["faults.degrading"]["reason"]
+    else:
+        assert (code, report["readiness"], actions) == (0, "ready", set())
+        assert "Xid 48" in found["faults.noted"]["note"] and "reset" in found["faults.noted"]["note"]

@@ -8,7 +8,7 @@ from boardops.cases import check_all, proofs, survivors
 from boardops.cli.run import rule_layers
 from boardops.facts import known
 from boardops.growth import GROWN
-from boardops.readers import cuda, nvidia_smi_xml, nvml, pci, stuck
+from boardops.readers import cuda, kernel_probe, nvidia_smi_xml, nvml, pci, stuck
 from boardops.readers import host as host_reader
 from boardops.rules import Rule, load
 from tests.golden import TABLE, table
@@ -17,6 +17,8 @@ RULES = load(rule_layers([])[:1])
 BY_ID = {rule.id: rule for rule in RULES.rules}
 # Facts that a later source fills, or that follow from others.
 FOLLOWING = (
+    "board.fault.",
+    "host.fault.",
     "board.spec.",
     "board.memory.used_ratio",
     "board.memory.owner_count",
@@ -26,12 +28,12 @@ FOLLOWING = (
 )
 FILLED = {
     *nvidia_smi_xml.FILLS,
-    *(f"host.{name}" for reader in (host_reader, nvml, pci, cuda, stuck) for name in reader.FILLS),
+    *(f"host.{name}" for reader in (host_reader, nvml, pci, cuda, stuck, kernel_probe) for name in reader.FILLS),
     *(f"board.{name}" for reader in (nvml, pci) for name in reader.BOARD_FILLS),
     *(name for name in known() if name.startswith(FOLLOWING)),
     "host.software.nvidia_driver_support_left_seconds",
     "board.in_driver",
-    "board.faults",
+    "board.recovery_remedy",
     "host.vbios_version_count",
     "host.inforom_version_count",
     "host.numa_spread_count",

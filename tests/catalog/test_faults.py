@@ -189,7 +189,7 @@ def test_a_process_cannot_speak_for_the_driver() -> None:
         (Fault("kernel", "machine-check", detail="corrected"), None, "nothing was lost", "note"),
         (Fault("kernel", "machine-check-uncorrected"), None, "not correct", "fail"),
         (Fault("kernel", "machine-check"), None, "corrected", "warn"),
-        (Fault("kernel", "out-of-memory"), None, "host", "warn"),
+        (Fault("kernel", "out-of-memory"), None, "host", "note"),
         (Fault("kernel", "out-of-memory", raw="oom-kill:constraint=CONSTRAINT_MEMCG"), None, "container", "note"),
         (Fault("kernel", "off-the-bus"), None, "Xid 79", "fail"),
         (Fault("kernel", "adapter-init-failed"), None, "start", "fail"),

@@ -44,7 +44,7 @@ def test_a_healthy_board_is_ready_and_partial(tmp_path: Path) -> None:
     result = judged(tmp_path, compose([H100]))
     assert (result.readiness, result.score, result.usable) == ("ready", 100, 1)
     assert result.partial == "nvidia-smi XML only"
-    assert 0.7 < result.coverage < 1
+    assert 0.65 < result.coverage < 1
     assert result.cause is None
     assert result.judged_at == "2026-12-01T08:00:00Z", "the file's own time counts"
 

@@ -74,8 +74,10 @@ def test_a_model_that_nobody_knows_is_still_judged(tmp_path: Path) -> None:
 
 def test_a_log_that_was_not_read_is_no_log_without_faults(tmp_path: Path) -> None:
     """Azure/azurehpc-health-checks: where the system log is missing, the test of fault codes passes."""
-    found = findings(standin(tmp_path, 1).check()[1], 0)["faults.kernel_log"]
-    assert found["verdict"] == "unknown"
+    machine = standin(tmp_path, 1)
+    machine.files = machine.files.with_files({"dev/kmsg": None})
+    found = findings(machine.check()[1], 0)["faults.hardware"]
+    assert (found["verdict"], found["missing"]) == ("unknown", "not-permitted")
 
 
 @pytest.mark.parametrize("text", ["schema: boardops.rules/1\nrules: [", "schema: other/1\n", ""])

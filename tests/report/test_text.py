@@ -57,7 +57,7 @@ def test_unknown_is_as_visible_as_a_failure() -> None:
 
 
 def test_a_healthy_board_is_short() -> None:
-    assert len(render(samples.healthy()).splitlines()) <= 13
+    assert len(render(samples.healthy()).splitlines()) <= 15
 
 
 def test_a_run_that_saw_nothing_names_its_cause() -> None:
